@@ -19,7 +19,7 @@ from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.host.pool import Pool, pool
 from workbench.sandbox.host.program import Limits, Program
-from workbench.sandbox.host.results import MIN_CRASHES
+from workbench.sandbox.host.run import MIN_CRASHES
 
 FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
 

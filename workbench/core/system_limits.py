@@ -103,3 +103,8 @@ def refusal(error: OSError, kind: type[WorkbenchError], what: str) -> WorkbenchE
         return _LIMITS[error.errno or 0].as_error(kind, what)
     details: dict[str, Any] = {"found": os.strerror(error.errno) if error.errno else str(error)}
     return kind(what, **details, hint="free the exhausted resource, or run elsewhere")
+
+
+def cores() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2

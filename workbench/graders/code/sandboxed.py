@@ -11,6 +11,9 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.core import background
 from workbench.core.display import escaped, html_block, markdown_lines, markdown_text, paragraph
 from workbench.core.display_text import clean
@@ -25,11 +28,9 @@ from workbench.data.samples.plain import plain
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, as_sample
 from workbench.graders.capture.source import MAX_BYTES, Source
-from workbench.graders.code.determinism import check_determinism
-from workbench.graders.code.warm import grade_alone
 from workbench.graders.rows import Control
-from workbench.sandbox.host.pool import pool
-from workbench.sandbox.host.prepared import Prepared
+from workbench.sandbox.host.determinism import check_run
+from workbench.sandbox.host.pool import Prepared, pool
 from workbench.sandbox.host.program import (
     IMPORTED_MB,
     IMPORTED_SECONDS,
@@ -46,6 +47,7 @@ from workbench.sandbox.host.validation import (
     mock_thread,
     validate_program,
 )
+from workbench.sandbox.host.worker_pool import grade_alone
 from workbench.sandbox.host.zygote import StartError
 
 _NOT_VALIDATED = "not validated yet: call .validate()"
@@ -259,14 +261,16 @@ class SandboxedGrader(Grader):
         return grades
 
     def _look_again(self, samples: Samples, grades: Grades, control: Control, prepared: Prepared) -> None:
-        """Grade some rows again in another order, and record where their scores change; see `check_determinism`."""
+        """Grade some rows again in another order, and record where their scores change; see `check_run`."""
 
-        def grade(rows: Samples) -> Grades:
+        def grade(rows: NDArray[np.intp]) -> Grades:
             alone = control.part()
             alone.workers = 1  # the rows of one worker must be in one order
-            return self._run(rows.stream(extras=self.takes_rows), alone, prepared=prepared).grades
+            return self._run(
+                samples.take(rows).stream(extras=self.takes_rows), alone, prepared=prepared
+            ).grades
 
-        if cause := check_determinism(grade, samples, grades):
+        if cause := check_run(grade, grades):
             control.notes.append(f"{self.name}: {cause}")
 
     def require_engine(self) -> None:

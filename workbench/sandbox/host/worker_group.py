@@ -15,22 +15,13 @@ from typing import Any
 
 from workbench.core.errors import SandboxError
 from workbench.core.grade import ErrorKind, GradeError
+from workbench.core.system_limits import cores
 from workbench.sandbox.child.protocol import NOTED_ROWS
-from workbench.sandbox.host.answers import ends_loading, verdict
-from workbench.sandbox.host.batches import FIRST_ROWS, Batch, BatchSlice, RowQueue, RowTimes
+from workbench.sandbox.host.batches import Batch, BatchSlice, RowQueue, RowTimes
 from workbench.sandbox.host.member import MAX_ROWS, Member
-from workbench.sandbox.host.pool import cores
 from workbench.sandbox.host.program import SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.worker import (
-    ENDED,
-    OUTSIDE,
-    STOPPED,
-    TIMED_OUT,
-    Worker,
-    WorkerLostError,
-    cause_of,
-    twice,
-)
+from workbench.sandbox.host.results import FIRST_ROWS, OUTSIDE, cause_of, ends_loading, twice, verdict
+from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import START_SECONDS, StartError
 
 EXTRA_WORKERS = 16
