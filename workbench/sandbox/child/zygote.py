@@ -38,7 +38,6 @@ _FILES = (
     ("_wb_protocol", ("protocol.py",)),
     ("_wb_library", ("library.py",)),
     ("_wb_drive", ("drive.py",)),
-    ("_wb_osmosis_model", ("..", "platforms", "osmosis_model.py")),
     ("_wb_osmosis", ("..", "platforms", "osmosis.py")),
     ("_wb_osmosis_rows", ("..", "platforms", "osmosis_rows.py")),
     ("_wb_osmosis_legacy", ("..", "platforms", "osmosis_legacy.py")),
