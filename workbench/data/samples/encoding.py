@@ -112,7 +112,7 @@ class Encoder:
         rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
         faults = dict(self._table.line_faults(rows))
         if need:
-            missing = self._table.missing_answers(rows, stop - start)
+            missing = self._table.texts.missing_answers(rows, stop - start)
             faults = {**dict.fromkeys(missing, self._table.no_answer), **faults}
         return {start + at: fault for at, fault in sorted(faults.items())}
 

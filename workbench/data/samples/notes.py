@@ -35,8 +35,10 @@ def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
     """Notes about some rows of a dataset, one sentence each; unreadable rows are excluded."""
     readable = table.readable(rows[:_FIRST] if table.data.is_lazy else rows)
     reference = table.roles.get("reference", "")
-    keys = () if "group" in table.roles else table.prompt_keys(readable[_evenly(len(readable))])
-    prompt_notes = _prompt_notes(table.blank_prompts(readable), table.prompt_column, keys, len(readable))
+    keys = () if "group" in table.roles else table.texts.prompt_keys(readable[_evenly(len(readable))])
+    prompt_notes = _prompt_notes(
+        table.texts.blank_prompts(readable), table.prompt_column, keys, len(readable)
+    )
     return (
         *table.reading_notes,
         *_role_notes(table),
