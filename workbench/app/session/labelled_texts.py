@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
-from workbench.data.packed import BATCH_BYTES, BATCH_ROWS
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.digest import digests_of
+from workbench.data.samples.encoding import BATCH_BYTES, BATCH_ROWS
+from workbench.data.samples.view import digests_of
 
 if TYPE_CHECKING:
     from workbench.store import Label

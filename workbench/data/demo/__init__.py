@@ -54,7 +54,7 @@ def demo_frame(task: str | None = None) -> pd.DataFrame:
 @cache
 def _all() -> Samples:
     from workbench.data.samples import Samples
-    from workbench.data.samples.readers import load_file
+    from workbench.data.samples.file_types import load_file
 
     return Samples(load_file(_FILE), source="demo data")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from workbench.data.samples.cells import CellFault, clean, conversations, prompt_key
 from workbench.data.samples.frame_columns import Rows, codes_of_texts, hashes_of
 from workbench.data.samples.plain import is_missing, text
+from workbench.data.samples.table import SCAN_ROWS, Table, objects
 
-if TYPE_CHECKING:
-    from workbench.data.samples.table import Table
-
-SCAN_ROWS = 512
 TEXTS_AT_ONCE = 16_384
 """Rows of a text column in memory at a time."""
 
@@ -227,14 +224,3 @@ def _blank(cells: pa.ChunkedArray) -> NDArray[np.bool_]:
         cell = cells[int(row)].as_py()
         blank[row] = cell is not None and not cell.strip()
     return blank
-
-
-def objects(values: Sequence[Any]) -> NDArray[np.object_]:
-    """An array of these values, (n,)."""
-    if set(map(type, values)) <= {str}:
-        return np.array(values, dtype=object)
-    # Filled one by one: numpy would make a table of equally long lists.
-    result = np.empty(len(values), dtype=object)
-    for row, value in enumerate(values):
-        result[row] = value
-    return result

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.thread import StringThread
-from workbench.data.packed import Packed, Stream
 from workbench.data.samples.cells import Built, CellFault, CellProblem, is_silent, no_answer, rewritten
 from workbench.data.samples.columns import no_answers, require_completion
-from workbench.data.samples.dask_columns import DaskColumns
-from workbench.data.samples.encoding import Encoder
-from workbench.data.samples.frame_columns import Rows, UnreadableRowsError
-from workbench.data.samples.readers import load
+from workbench.data.samples.encoding import Encoder, Packed, Stream
+from workbench.data.samples.file_types import load
+from workbench.data.samples.frame_columns import DaskColumns, Rows, UnreadableRowsError
+from workbench.data.samples.row_texts import RowTexts
 from workbench.data.samples.selection import RowWords, WrittenColumn
 from workbench.data.samples.table import Table
 
@@ -115,7 +114,7 @@ class RowView:
     @property
     def group_hashes(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """An integer for each row's prompt (n,), the same in any process and any part of the data; see `RowTexts.group_hashes`."""
-        return self._table.texts.group_hashes(self._rows)
+        return self._texts.group_hashes(self._rows)
 
     @property
     def metadata_names(self) -> tuple[str, ...]:
@@ -143,7 +142,7 @@ class RowView:
             return
         table = self._table
         try:
-            is_answered = not len(self) or table.texts.has_answer(self._numbers())
+            is_answered = not len(self) or self._texts.has_answer(self._numbers())
         except UnreadableRowsError:
             return  # each of its rows fails with its reason
         if not is_answered:
@@ -221,6 +220,10 @@ class RowView:
         if self._need != "turn":
             return faults
         return {row: fault for row, fault in faults.items() if is_silent(turns[row])}
+
+    @property
+    def _texts(self) -> RowTexts:
+        return RowTexts(self._table)
 
     def _build(self) -> Built:
         return self._built(self._rows)

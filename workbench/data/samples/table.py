@@ -47,8 +47,9 @@ from workbench.data.samples.roles import (
     joined_prompts,
     reference_of_cell,
 )
-from workbench.data.samples.row_texts import SCAN_ROWS, RowTexts, objects
 
+SCAN_ROWS = 512
+"""Rows of which conversations are built at a time."""
 DECIDING_ROWS = 100
 """First rows that decide whether a column's texts are messages: the same number as for a lazily read file."""
 _TURNS = ("messages", "system", "instruction", "prompt", "completion", "tools")
@@ -115,11 +116,6 @@ class Table:
         if not label or "reference" in self.given or "reference" in self.roles:
             return ""
         return verdict_column({**self.roles, "reference": label}, self.first_cells)
-
-    @cached_property
-    def texts(self) -> RowTexts:
-        """The texts of its rows, and their groups."""
-        return RowTexts(self)
 
     def part(self, rows: Rows) -> Table:
         """Some rows as a separate table, in memory and numbered from 0."""
@@ -319,11 +315,7 @@ class Table:
         """Index among these rows to what is wrong with its line, or with its request."""
         if not self._faults:
             return {}
-        numbers = (
-            range(len(self))[rows or slice(None)]
-            if rows is None or isinstance(rows, slice)
-            else rows.tolist()
-        )
+        numbers = np.arange(len(self))[slice(None) if rows is None else rows].tolist()
         return {at: self._faults[row] for at, row in enumerate(numbers) if row in self._faults}
 
     def _with_line_faults(self, built: Built, rows: Rows | slice | None) -> Built:
@@ -428,6 +420,17 @@ def _are_whole(pieces: Iterable[NDArray[Any]]) -> bool:
             return False
         others = others or bool(((values != 0) & (values != 1)).any())
     return others
+
+
+def objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    """An array of these values, (n,)."""
+    if set(map(type, values)) <= {str}:
+        return np.array(values, dtype=object)
+    # Filled one by one: numpy would make a table of equally long lists.
+    result = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):
+        result[row] = value
+    return result
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 from workbench.core.errors import SamplesError
 from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
-from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples.cells import CellProblem, Wire, rewritten
-from workbench.data.samples.display import as_html, as_line, as_markdown
+from workbench.data.samples.display import as_html, as_line, as_markdown, dataset_notes
+from workbench.data.samples.encoding import BATCH_ROWS
+from workbench.data.samples.file_types import load
 from workbench.data.samples.frame_columns import Rows
-from workbench.data.samples.notes import dataset_notes
 from workbench.data.samples.plain import plain
-from workbench.data.samples.readers import load
 from workbench.data.samples.row_expansion import expanded
 from workbench.data.samples.row_view import RowView
-from workbench.data.samples.sample import Sample
+from workbench.data.samples.sample import Sample, digest_of
 from workbench.data.samples.selection import checked_mask, draw_rows, mask_of, strata
 from workbench.data.samples.table import Table
 
@@ -119,7 +118,7 @@ class Samples(RowView):
     def _samples(self, rows: Rows) -> Iterator[Sample]:
         table = self._table
         built = self._built(rows)
-        columns = (table.ids[rows], built.wires, table.references(rows), table.texts.groups(rows))
+        columns = (table.ids[rows], built.wires, table.references(rows), self._texts.groups(rows))
         for at, (name, wire, reference, group) in enumerate(zip(*columns, strict=True)):
             if at in built.faults:
                 raise table.error(int(rows[at]), built.faults[at])
@@ -148,7 +147,7 @@ class Samples(RowView):
     @property
     def groups(self) -> NDArray[np.object_]:
         """Text (n,): the group column, else the prompt, else the row's id."""
-        return self._table.texts.groups(self._rows)
+        return self._texts.groups(self._rows)
 
     @property
     def group_codes(self) -> NDArray[np.intp]:
@@ -157,7 +156,7 @@ class Samples(RowView):
         Unreadable rows, each a separate group in `groups`, may be grouped with the others of their prompt here.
         """
         if self._codes is None:
-            self._codes = self._table.texts.group_codes(self._rows)
+            self._codes = self._texts.group_codes(self._rows)
         return self._codes
 
     def completions(self, rows: Rows | slice | None = None) -> list[str | None]:
@@ -171,13 +170,13 @@ class Samples(RowView):
                 thread.completion()
                 for thread in (self if rows is None else self.take(np.arange(len(self))[rows])).threads
             ]
-        return self._table.texts.completions(self._of_table(rows))
+        return self._texts.completions(self._of_table(rows))
 
     def completion_lengths(self, rows: Rows | slice | None = None) -> NDArray[np.float64]:
         """Characters of each completion (n,), 0 if there is none; `rows` as in `completions`."""
         if self._rewrite is not None:
             return np.array([len(text or "") for text in self.completions(rows)], np.float64)
-        return self._table.texts.completion_lengths(self._of_table(rows))
+        return self._texts.completion_lengths(self._of_table(rows))
 
     @property
     def row_numbers(self) -> Rows:
@@ -358,3 +357,17 @@ def _count(n: Any) -> int:
     if n < 0:
         raise ValueError(f"n must be 0 or more, not {n}")
     return int(n)
+
+
+def digests_of(samples: Samples, rows: Sequence[int]) -> list[str]:
+    """The digests of some rows; an unreadable row has the digest of an empty conversation.
+
+    Raises:
+        IndexError: A row is out of range.
+    """
+    return [digest_of(thread) for thread in samples.take(rows).threads]
+
+
+def share_texts(first: Samples, second: Samples) -> bool:
+    """Whether both are views of one dataset, so that an id has the same text in both. Reads no row; False is inconclusive."""
+    return first._table is second._table and first._rewrite is second._rewrite  # noqa: SLF001 (an object of this package)

@@ -25,7 +25,7 @@ Row = TypeVar("Row", bound=Hashable)
 Outcome = float | str
 """A score; "skipped", or "failed" for a call without one; "" for a call that shows nothing, see `_UNKNOWN`."""
 _UNKNOWN = ""
-"""Outcome of a call that was not made, or that failed perhaps because the machine was busy: it is ignored."""
+"""Outcome of a call that was not made, or whose failure may be due to a busy machine: it is ignored."""
 _SAME = 1e-12
 """Maximum difference of equal scores, relative or absolute: rounding differs by less, two readings of the clock by more."""
 
@@ -155,7 +155,7 @@ def check_source(
 
 
 def _calls(fresh: Callable[[], Worker], program: Program, rows: Sequence[TestRow]) -> list[Outcome]:
-    """Outcomes of rows in a fresh worker, in sequence, until the time is over or the worker is lost."""
+    """Outcomes of rows in a fresh worker, in sequence, until the time is over or the worker ends."""
     worker, outcomes = fresh(), list[Outcome]()
     try:
         program.require(worker.level)

@@ -1,4 +1,4 @@
-"""Rows at a worker and what becomes of them: ranges in flight, grades written from replies, the errors of lost workers.
+"""Rows at a worker and what becomes of them: ranges in flight, grades written from replies, the errors of workers that ended.
 
 A grader can write to its worker's reply descriptor, so any reply may be forged. A forged reply can misreport the grader's
 own rows. It must not raise anything here or affect the results of another grader.

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from workbench.core.errors import SamplesError
+from workbench.data.samples.file_types import reader
 from workbench.data.samples.parquet_bounds import read_table
 from workbench.data.samples.parquet_columns import parquet_dataset, to_frame
-from workbench.data.samples.readers import reader
 from workbench.data.samples.table import Loaded
 
 
