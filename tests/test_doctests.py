@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 import workbench
-from workbench.data.extractors.registry import EXTRACTORS
+from workbench.data.extractors import EXTRACTORS
 
 # The sandbox child's files run in their own interpreter, by path.
 CHILD = {
