@@ -22,7 +22,7 @@ from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders.base import Grader, error_of
 from workbench.graders.portable.rule import PythonBody, Rule, refusal
 from workbench.graders.rows import Control
-from workbench.graders.rules.verdict import Verdict
+from workbench.graders.rules.text import Verdict
 
 _CHUNK = 4096
 """Rows whose threads are built together."""

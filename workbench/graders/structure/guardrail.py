@@ -16,8 +16,7 @@ from workbench.graders.portable.rule import (
     javascript_score,
     search_in_javascript,
 )
-from workbench.graders.rules.patterns import guardrail_contains, guardrail_regex
-from workbench.graders.rules.verdict import Verdict
+from workbench.graders.rules.text import Verdict, guardrail_contains, guardrail_regex
 from workbench.graders.text.base import TextGrader
 
 
@@ -70,11 +69,11 @@ class Guardrail(TextGrader):
             return PythonBody((), ("return 0.0",))
         if self.evaluator == "contains":
             call = f"guardrail_contains(text, {self.pattern!r}, ignore_case={self.ignore_case!r})"
-            return PythonBody(("patterns.guardrail_contains",), (f"return {call}[0]",))
+            return PythonBody(("text.guardrail_contains",), (f"return {call}[0]",))
         flags = f"ignore_case={self.ignore_case!r}, multiline={self.multiline!r}"
         search = f"lambda pattern: plain_search(pattern, {flags})"
         call = f"guardrail_regex(text, {python_spelling(self.pattern)!r}, {search})"
-        return PythonBody(("patterns.guardrail_regex", "patterns.plain_search"), (f"return {call}[0]",))
+        return PythonBody(("text.guardrail_regex", "text.plain_search"), (f"return {call}[0]",))
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
         """The lines of the JavaScript function once `text` is known."""

@@ -14,7 +14,7 @@ from workbench.graders.base import kind
 from workbench.graders.portable.rule import PythonBody, Rule, refusal
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules.structure import json_keys, strict_json
-from workbench.graders.rules.verdict import Verdict
+from workbench.graders.rules.text import Verdict
 from workbench.graders.structure.schema import Schema, plain_schema
 from workbench.graders.text.base import TextGrader
 

@@ -10,8 +10,8 @@ from workbench.graders.arguments import as_texts, check_choice
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import PythonBody, Rule, javascript_score
 from workbench.graders.rule_grader import RuleGrader
-from workbench.graders.rules.tools import tool_call, tool_names
-from workbench.graders.rules.verdict import Verdict
+from workbench.graders.rules.structure import tool_call, tool_names
+from workbench.graders.rules.text import Verdict
 
 
 @kind("tool-call", family="structure")
@@ -38,7 +38,9 @@ class ToolCallMatch(RuleGrader):
     Source: Umbraco (`tool-call`, as its code counts); the mode set is the workbench's.
     """
 
-    rule: ClassVar[Rule] = Rule("tools.tool_call", "toolCall", ("expected", "mode", "order", "ignore_case"))
+    rule: ClassVar[Rule] = Rule(
+        "structure.tool_call", "toolCall", ("expected", "mode", "order", "ignore_case")
+    )
 
     expected: tuple[str, ...] = field(kw_only=False)
     mode: str = "any"
@@ -71,7 +73,7 @@ class ToolCallMatch(RuleGrader):
 
     def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
         """The body of a Python function that scores the same."""
-        rules = ("threads.calls_of", "tools.tool_names", self.rule.python)
+        rules = ("threads.calls_of", "structure.tool_names", self.rule.python)
         return PythonBody(
             rules, (f"return {self.rule.python_call(self, 'tool_names(calls_of(thread))')}[0]",)
         )

@@ -12,8 +12,7 @@ from workbench.core.thread import StringThread
 from workbench.graders.arguments import as_texts
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import Rule
-from workbench.graders.rules.text import contains, exact_match, folded, label_set
-from workbench.graders.rules.verdict import Verdict
+from workbench.graders.rules.text import Verdict, contains, exact_match, folded, label_set
 from workbench.graders.text.base import ExpectedGrader, TextGrader
 
 

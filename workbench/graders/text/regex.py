@@ -12,8 +12,7 @@ from workbench.graders.arguments import HANDLING, LIMIT, check_choice, check_opt
 from workbench.graders.base import kind
 from workbench.graders.portable.rule import PythonBody, no_skip, refusal, search_in_javascript
 from workbench.graders.rule_grader import UngradedReason, Unscored
-from workbench.graders.rules.patterns import regex_match
-from workbench.graders.rules.verdict import Verdict
+from workbench.graders.rules.text import Verdict, regex_match
 from workbench.graders.text.base import ReferenceGrader
 
 
@@ -116,7 +115,7 @@ class Regex(ReferenceGrader):
             rule, search = "regex_match", f"plain_search(expected, {flags})"
         else:
             rule, search = "regex_or_nothing", f"lambda pattern: plain_search(pattern, {flags})"
-        rules = (*expected.rules, "patterns.plain_search", f"patterns.{rule}")
+        rules = (*expected.rules, "text.plain_search", f"text.{rule}")
         return PythonBody(rules, (*expected.lines, f"return {rule}(text, expected, {search})[0]"))
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
