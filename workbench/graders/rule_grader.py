@@ -20,7 +20,7 @@ from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders.base import Grader, error_of
-from workbench.graders.portable.rule import PythonBody, Rule, refusal
+from workbench.graders.portable_rule import PythonBody, Rule, refusal
 from workbench.graders.rows import Control
 from workbench.graders.rules.text import Verdict
 

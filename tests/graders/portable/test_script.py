@@ -15,7 +15,7 @@ from tests.graders.portable.test_python import named, scores
 from workbench.core.errors import FormatError
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.portable import portable_javascript
-from workbench.graders.portable.rule import script_pattern
+from workbench.graders.portable_rule import script_pattern
 from workbench.graders.structure.guardrail import Guardrail
 from workbench.graders.text import Contains, Regex, StringCheck
 

@@ -11,7 +11,7 @@ from workbench.formats.shared.base import Losses
 from workbench.graders import Grader
 from workbench.graders.arguments import role_of
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
-from workbench.graders.portable.rule import article
+from workbench.graders.portable_rule import article
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.text import TextGrader
 from workbench.judges import BinaryJudge, LabelJudge

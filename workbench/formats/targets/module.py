@@ -23,7 +23,7 @@ from workbench.formats.targets.base import ExportPlan, Part, Target
 from workbench.formats.targets.parts import needs_namespace, quoted_block
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
-from workbench.graders.portable.writers import sliced
+from workbench.graders.portable import sliced
 
 
 def formula_in_python(text: str) -> tuple[tuple[str, ...], str]:

@@ -11,7 +11,7 @@ from workbench.core.errors import FormatError
 from workbench.formats.shared.base import Losses
 from workbench.formats.targets.base import OwnJudge, Target
 from workbench.graders.combine import Entry
-from workbench.graders.portable.rule import article
+from workbench.graders.portable_rule import article
 from workbench.judges import CriteriaJudge, GuardrailJudge, RubricJudge
 from workbench.judges.base import REPAIRED_PLATFORMS, Judge
 from workbench.judges.client.openai import chat_settings

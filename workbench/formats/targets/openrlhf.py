@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.registering import register_target
-from workbench.graders.portable.writers import sliced
+from workbench.graders.portable import sliced
 from workbench.graders.rules.threads import completion_of
 
 _LINES = """

@@ -17,7 +17,7 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import TemplateError, TemplateRunError
 from workbench.data.templates.template import context_text
-from workbench.graders.portable.rule import article
+from workbench.graders.portable_rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
 from workbench.judges.base import Judge, SampleError
 from workbench.judges.kinds.openai import TemplatedJudge

@@ -17,7 +17,7 @@ from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
-from workbench.graders.capture.foreign import signature_of_target
+from workbench.graders.capture.analysis import signature_of_target
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.base import Judge

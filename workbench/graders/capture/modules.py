@@ -15,7 +15,6 @@ from typing import Any
 
 from workbench.core.errors import CaptureError
 from workbench.graders.capture.cells import CellText
-from workbench.graders.capture.foreign import COMPATIBLE
 from workbench.graders.capture.refusals import MISSING
 from workbench.graders.capture.source_edit import parsed, statements
 from workbench.sandbox.host.program import OWN_PROCESS_HINT
@@ -41,6 +40,8 @@ class ModuleOwner(Enum):
     LOCAL = "a local file"
 
 
+COMPATIBLE = frozenset({"letta_evals", "osmosis_ai"})
+"""Packages for which the sandbox has replacement classes."""
 _IMPORTABLE = frozenset({ModuleOwner.LIBRARY, ModuleOwner.OURS, ModuleOwner.COMPATIBLE})
 """What graders can import."""
 

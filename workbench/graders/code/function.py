@@ -16,7 +16,7 @@ from workbench.data.samples import Sample, Samples
 from workbench.data.samples.encoding import pack
 from workbench.graders.base import announce, kind
 from workbench.graders.capture import capture
-from workbench.graders.capture.foreign import signature_of
+from workbench.graders.capture.analysis import signature_of
 from workbench.graders.code.sandboxed import SandboxedGrader, SourceGrader
 from workbench.graders.rows import Control
 from workbench.sandbox.host.pool import pool

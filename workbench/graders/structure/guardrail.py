@@ -10,7 +10,7 @@ from workbench.core.patterns import SECONDS, Pattern, python_spelling
 from workbench.core.thread import StringThread
 from workbench.graders.arguments import LIMIT, check_choice, check_time_limit
 from workbench.graders.base import kind
-from workbench.graders.portable.rule import (
+from workbench.graders.portable_rule import (
     PythonBody,
     javascript_literal,
     javascript_score,

@@ -11,7 +11,7 @@ from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.graders.arguments import as_texts
 from workbench.graders.base import kind
-from workbench.graders.portable.rule import PythonBody, Rule, refusal
+from workbench.graders.portable_rule import PythonBody, Rule, refusal
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules.structure import json_keys, strict_json
 from workbench.graders.rules.text import Verdict

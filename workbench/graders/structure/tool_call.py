@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from workbench.core.thread import StringThread
 from workbench.graders.arguments import as_texts, check_choice
 from workbench.graders.base import kind
-from workbench.graders.portable.rule import PythonBody, Rule, javascript_score
+from workbench.graders.portable_rule import PythonBody, Rule, javascript_score
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.rules.structure import tool_call, tool_names
 from workbench.graders.rules.text import Verdict

@@ -13,7 +13,7 @@ from workbench.core.grade import ErrorKind, Skip
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.graders.arguments import HANDLING, check_choice, check_optional_text
-from workbench.graders.portable.rule import PythonBody, javascript_literal, javascript_score, no_skip, refusal
+from workbench.graders.portable_rule import PythonBody, javascript_literal, javascript_score, no_skip, refusal
 from workbench.graders.rule_grader import ColumnVerdicts, RuleGrader, UngradedReason, Unscored, no_reference
 from workbench.graders.rules.text import Verdict, as_text
 

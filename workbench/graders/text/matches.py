@@ -11,7 +11,7 @@ from workbench.core.errors import FormatError
 from workbench.core.thread import StringThread
 from workbench.graders.arguments import as_texts
 from workbench.graders.base import kind
-from workbench.graders.portable.rule import Rule
+from workbench.graders.portable_rule import Rule
 from workbench.graders.rules.text import Verdict, contains, exact_match, folded, label_set
 from workbench.graders.text.base import ExpectedGrader, TextGrader
 

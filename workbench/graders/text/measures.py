@@ -12,7 +12,7 @@ from workbench.core.errors import FormatError
 from workbench.core.thread import StringThread
 from workbench.graders.arguments import check_choice
 from workbench.graders.base import kind
-from workbench.graders.portable.rule import Rule
+from workbench.graders.portable_rule import Rule
 from workbench.graders.rule_grader import ColumnVerdicts
 from workbench.graders.rules.text import Verdict, ascii_printable, length, length_within, measured
 from workbench.graders.text.base import TextGrader, WordedGrader

@@ -15,7 +15,7 @@ from workbench.data.samples import Samples
 from workbench.data.templates import compile as compile_template
 from workbench.graders.arguments import check_choice
 from workbench.graders.base import kind
-from workbench.graders.portable.rule import PythonBody, Rule, javascript_literal, javascript_score, refusal
+from workbench.graders.portable_rule import PythonBody, Rule, javascript_literal, javascript_score, refusal
 from workbench.graders.rule_grader import ColumnVerdicts, Unscored, no_reference
 from workbench.graders.rules import structure
 from workbench.graders.rules.similarity import similarity

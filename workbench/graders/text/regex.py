@@ -10,7 +10,7 @@ from workbench.core.grade import ErrorKind, Skip
 from workbench.core.patterns import SECONDS, Pattern, PatternError, python_spelling
 from workbench.graders.arguments import HANDLING, LIMIT, check_choice, check_optional_text, check_time_limit
 from workbench.graders.base import kind
-from workbench.graders.portable.rule import PythonBody, no_skip, refusal, search_in_javascript
+from workbench.graders.portable_rule import PythonBody, no_skip, refusal, search_in_javascript
 from workbench.graders.rule_grader import UngradedReason, Unscored
 from workbench.graders.rules.text import Verdict, regex_match
 from workbench.graders.text.base import ReferenceGrader
