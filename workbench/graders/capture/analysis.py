@@ -1,4 +1,4 @@
-"""What a grader's text tells: the row columns and annotations it reads, imports that only these use, and its signature.
+"""What is read from a grader's text: the row columns and annotations it uses, imports that only these need, and its signature.
 
 `(sample, submission)` is Letta Evals', `(sample, item)` OpenAI's, and a function under `@osmosis_reward` or
 `@osmosis_rubric` is Osmosis' older one. Trainers' reward functions are detected by their parameters: TRL's `prompts` and

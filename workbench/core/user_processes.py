@@ -24,8 +24,8 @@ from concurrent.futures import wait as wait_for_futures
 from typing import Any, TypeVar
 
 from workbench.core.errors import CaptureError
-from workbench.core.user_functions.process_child import read_message, write_message
-from workbench.core.user_functions.threads import LateError, as_held
+from workbench.core.user_functions import LateError, as_held
+from workbench.core.user_process_child import read_message, write_message
 
 T = TypeVar("T")
 
@@ -35,9 +35,7 @@ _CHECK_SECONDS = 0.1
 """Seconds between two checks whether a process still runs: what it forked may keep its pipe open when it has ended."""
 _END_SECONDS = 0.5
 """Seconds to wait for the end of a killed process; the kernel needs milliseconds, unless it waits for a disk."""
-_CODE = (
-    "import sys; sys.path[:] = {path!r}; from workbench.core.user_functions.process_child import main; main()"
-)
+_CODE = "import sys; sys.path[:] = {path!r}; from workbench.core.user_process_child import main; main()"
 
 
 class ProcessLostError(RuntimeError):

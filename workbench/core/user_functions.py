@@ -1,4 +1,7 @@
-"""Users' functions in daemon threads, and users' coroutines on an event loop in a separate thread.
+"""Users' functions where they may block without blocking the workbench: in daemon threads, coroutines on a loop of theirs.
+
+A call that does not end in time cannot be stopped: it is left running, and a new loop or thread replaces its own, until too
+many are left. A function in a separate process can be ended, see `user_processes`. Nothing starts at import.
 
 Neither asyncio's executor nor anyio's worker threads will do: a function that never ends would keep its thread, of
 the few there are, and the process from ending. So each call starts a thread, which takes a twentieth of a millisecond,
