@@ -15,7 +15,8 @@ from typing import Any
 
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
-from workbench.data.templates import Template, TemplateRunError
+from workbench.data.templates import Template
+from workbench.data.templates.values import TemplateRunError
 from workbench.graders.base import is_number
 from workbench.judges.budget import Price, price_of
 from workbench.judges.protocol import ChatClient, Messages, Usage

@@ -15,8 +15,8 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
-from workbench.data.templates import TemplateError, TemplateRunError
-from workbench.data.templates.template import context_text
+from workbench.data.templates import context_text
+from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.portable_rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
 from workbench.judges.base import Judge, SampleError
