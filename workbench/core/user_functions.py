@@ -24,6 +24,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 
 from workbench.core import background
+from workbench.core.system_limits import undo_on_error
 
 
 class LateError(TimeoutError):
@@ -59,6 +60,15 @@ def as_held(error: BaseException) -> BaseException:
 
 
 T = TypeVar("T")
+
+
+def settle(result: Future[T], work: Callable[[], T]) -> None:
+    """Run work of a thread; its result or its error goes to the future, whatever it is: another thread waits for it."""
+    try:
+        result.set_result(work())
+    except BaseException as error:  # noqa: BLE001 (raised where it is awaited)
+        result.set_exception(as_held(error))
+
 
 _THREADS = min(32, (os.cpu_count() or 1) + 4)
 """Maximum number of concurrent functions of one level, as in asyncio's executor."""
@@ -138,10 +148,7 @@ async def _started(
     result.set_running_or_notify_cancel()  # cancelling the wait does not end it
 
     def run() -> None:
-        try:
-            result.set_result(context.run(work))
-        except BaseException as error:  # noqa: BLE001 (raised where it is awaited)
-            result.set_exception(as_held(error))
+        settle(result, lambda: context.run(work))
         _late.discard(threading.current_thread())
 
     while True:
@@ -270,11 +277,8 @@ class _LoopThread:
         self._calls: set[_LoopCall[Any]] = set()
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self.loop = self._runner.get_loop()
-        try:
+        with undo_on_error(self.loop.close):
             threading.Thread(target=self._run, name="workbench-user-loop", daemon=True).start()
-        except BaseException:
-            self.loop.close()
-            raise
 
     def _run(self) -> None:
         background.refuse_waiting()
@@ -352,7 +356,7 @@ def _serve() -> None:
             try:
                 refuse_beyond(_LEFT, len(_left))
                 _loop_thread = _LoopThread()
-            except Exception as error:  # noqa: BLE001 (raised where the calls are awaited)
+            except (OSError, RuntimeError, MemoryError) as error:
                 while _waiting_calls:
                     _waiting_calls.popleft().fail(error)
         loop_thread = _loop_thread

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -262,6 +263,14 @@ def is_dask_frame(data: Any) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] in {"dask", "dask_expr"}
 
 
+def _computed(compute: Callable[[], Any], refusal: Callable[[str], SamplesError]) -> Any:
+    """The result of a user's graph, whose functions may raise anything."""
+    try:
+        return compute()
+    except Exception as error:
+        raise refusal(one_line(f"{type(error).__name__}: {error}")[:300]) from error
+
+
 class DaskColumns:
     """The columns of a Dask DataFrame, whose rows stay in their partitions until they are read.
 
@@ -283,13 +292,10 @@ class DaskColumns:
         self.dask = frame.reset_index() if named else frame
         self._kinds = FrameColumns(self.dask._meta.reset_index(drop=True))  # noqa: SLF001 (Dask's documented empty frame)
         self._parts = self.dask.to_delayed()
-        try:
-            lengths = self._lengths()
-        except Exception as error:  # any exception of the user's graph
-            raise SamplesError(
-                "the Dask DataFrame cannot be computed", found=one_line(f"{type(error).__name__}: {error}")[:300],
-                expected="a DataFrame whose partitions can be computed", hint="[len(part) for part in frame.partitions] shows at which partition",
-            ) from error  # fmt: skip
+        lengths = _computed(self._lengths, lambda found: SamplesError(
+            "the Dask DataFrame cannot be computed", found=found, expected="a DataFrame whose partitions can be computed",
+            hint="[len(part) for part in frame.partitions] shows at which partition",
+        ))  # fmt: skip
         self.bounds = np.concatenate([[0], np.cumsum(np.asarray(lengths, np.intp))]).astype(np.intp)
         self._pieces: OrderedDict[int, tuple[FrameColumns, int]] = OrderedDict()
         self._lock = threading.RLock()  # a run and concurrent readers of rows
@@ -325,27 +331,23 @@ class DaskColumns:
         """One partition."""
         with self._lock:
             if partition not in self._pieces:
-                self._pieces[partition] = self._computed(partition)
+                self._pieces[partition] = self._partition(partition)
             self._pieces.move_to_end(partition)
             while len(self._pieces) > _KEPT and sum(size for _, size in self._pieces.values()) > _KEPT_BYTES:
                 self._pieces.popitem(last=False)
             return self._pieces[partition][0]
 
-    def _computed(self, partition: int) -> tuple[FrameColumns, int]:
+    def _partition(self, partition: int) -> tuple[FrameColumns, int]:
         """A partition, and the bytes it takes."""
-        try:
-            found = self._parts[partition].compute()
-        except Exception as error:  # any exception of the user's graph
-            raise self._unreadable(partition, error) from error
+        found = _computed(self._parts[partition].compute, partial(self._unreadable, partition))
         if len(found) != self.bounds[partition + 1] - self.bounds[partition]:
             raise self._unreadable(partition, f"{len(found):,} rows, a different number than before")
         return FrameColumns(found.reset_index(drop=True)), int(found.memory_usage(deep=True).sum())
 
-    def _unreadable(self, partition: int, error: BaseException | str) -> UnreadableRowsError:
-        found = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    def _unreadable(self, partition: int, found: str) -> UnreadableRowsError:
         unreadable = UnreadableRowsError(
             "a partition of the Dask DataFrame cannot be computed", where=f"partition {partition}",
-            found=one_line(found)[:300], expected="unchanged rows", hint="frame.persist() fixes partitions that are computed differently each time",
+            found=found, expected="unchanged rows", hint="frame.persist() fixes partitions that are computed differently each time",
         )  # fmt: skip
         unreadable.rows = range(int(self.bounds[partition]), int(self.bounds[partition + 1]))
         return unreadable

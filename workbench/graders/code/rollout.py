@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import sys
 import types
 from collections.abc import Iterator
@@ -157,9 +156,7 @@ class InProcessRollout(Grader):
         problem = None
         try:
             await self.grader.grade(ctx)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001 (reported by category, with the artifacts)
+        except Exception as error:  # noqa: BLE001 (a user's grader: reported by category, with the artifacts)
             category = error_category(error)
             kind_ = "timeout" if category == "timeout" else "runtime"
             problem = (kind_, f"{category}: {type(error).__name__}: {error}")

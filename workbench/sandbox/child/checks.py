@@ -231,15 +231,20 @@ def _metadata_warnings(tree: ast.Module) -> list[str]:
 
 def describe(error: BaseException) -> str:
     """One sentence with an exception and the grader's line, safe for any `__str__`."""
-    try:
-        text = str(error)
-    except BaseException:  # noqa: BLE001 (an untrusted __str__)
-        text = "(its message cannot be shown)"
+    text = written(str, error, otherwise="(its message cannot be shown)")
     # Of the type, and `is True`: an untrusted exception may have a `plain` with another meaning.
     name = "" if getattr(type(error), "plain", False) is True else type(error).__name__
     if not name:
         return text[:MAX_MESSAGE] + place(error)
     return (f"{name}: {text}" if text else name)[:MAX_MESSAGE] + place(error)
+
+
+def written(write: Callable[[Any], str], value: object, *, otherwise: str) -> str:
+    """A value as text, whatever an untrusted `__str__` or `__repr__` does."""
+    try:
+        return write(value)
+    except BaseException:  # noqa: BLE001 (see above)
+        return otherwise
 
 
 def place(error: BaseException) -> str:

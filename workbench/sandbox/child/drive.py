@@ -303,10 +303,7 @@ def _whole(digits: str) -> int:
 
 
 def _refusal(value: object) -> str:
-    try:
-        description = repr(value)[:80]
-    except BaseException:  # noqa: BLE001 (an untrusted __repr__)
-        description = "a value that cannot be shown"
+    description = _checks.written(repr, value, otherwise="a value that cannot be shown")[:80]
     hint = "; write float(...)" if type(value) is bool else ""
     return f"grade must return a number (int or float), not {description} ({type(value).__name__}){hint}"
 

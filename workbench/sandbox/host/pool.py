@@ -19,7 +19,7 @@ from typing import Any
 
 from workbench.core.errors import SandboxError
 from workbench.core.grades import Grades
-from workbench.core.system_limits import limited
+from workbench.core.system_limits import limited, undo_on_error
 from workbench.core.thread import StringThread
 from workbench.data.samples.encoding import Packed, Stream
 from workbench.sandbox.host import source_checks
@@ -284,14 +284,11 @@ class Pool:
 
     @staticmethod
     def _ready(worker: Worker) -> Worker:
-        try:
-            worker.await_ready()
-        except WorkerLostError as death:
-            worker.close()
-            raise StartError("a sandbox worker did not start", found=death.reason) from death
-        except BaseException:  # an interrupt: no other code knows this worker
-            worker.close()
-            raise
+        with undo_on_error(worker.close):  # after an interrupt too: no other code knows this worker
+            try:
+                worker.await_ready()
+            except WorkerLostError as death:
+                raise StartError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
     def start(self, program: Program, *, buffer_bytes: int = 0, extras: bool = False) -> Worker:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core.errors import SandboxError
-from workbench.core.system_limits import limited
+from workbench.core.system_limits import limited, undo_on_error
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
 from workbench.sandbox.host.zygote import START_SECONDS, StartError, Zygote
 
@@ -90,14 +90,12 @@ class RowBuffer:
         self.command_bytes = command_bytes
         self.nbytes = 2 * command_bytes
         fd, self.fd = _written_and_read()
-        try:
-            os.truncate(fd, self.nbytes)
-            self._memory = mmap.mmap(fd, self.nbytes)
-        except BaseException:
-            os.close(self.fd)
-            raise
-        finally:
-            os.close(fd)
+        with undo_on_error(os.close, self.fd):
+            try:
+                os.truncate(fd, self.nbytes)
+                self._memory = mmap.mmap(fd, self.nbytes)
+            finally:
+                os.close(fd)
 
     def write(self, half: int, data: bytes) -> int:
         """Write the rows of one command to a half; returns their offset."""
@@ -113,12 +111,8 @@ class RowBuffer:
 
 def _read_only(batches: Sequence[bytes]) -> int:
     fd, for_reading = _written_and_read()
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.writelines(batches)
-    except BaseException:
-        os.close(for_reading)
-        raise
+    with undo_on_error(os.close, for_reading), os.fdopen(fd, "wb") as file:
+        file.writelines(batches)
     return for_reading
 
 
@@ -126,12 +120,9 @@ def _written_and_read() -> tuple[int, int]:
     """Two descriptors of anonymous memory: one writable, one read-only."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         fd = os.memfd_create("workbench", os.MFD_CLOEXEC)
-        try:
+        with undo_on_error(os.close, fd):
             # Reopened through /proc: a duplicate of the writable descriptor would be writable, too.
             return fd, os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
-        except BaseException:
-            os.close(fd)
-            raise
     # Without memfd: a file that is unlinked before any worker starts.
     fd, name = tempfile.mkstemp(prefix="workbench-")
     try:
@@ -203,20 +194,18 @@ class Worker:
             SandboxError: The zygote has ended.
         """
         worker, child_fds = cls(zygote, layout), list[int]()
-        try:
-            with limited(StartError, "a sandbox worker did not start"):
-                worker._connect(child_fds)
-            rows = worker.buffer or blob
-            fds = [*child_fds, *([rows.fd] if rows else [])]
-            worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
-        except BaseException:  # also an interrupt: no descriptor may leak
-            worker.forget()
-            raise
-        finally:
-            # The worker's ends: while the host has one open, it never sees that pipe end. The blob's is for
-            # later workers, too.
-            for fd in child_fds:
-                os.close(fd)
+        with undo_on_error(worker.forget):  # no descriptor may leak
+            try:
+                with limited(StartError, "a sandbox worker did not start"):
+                    worker._connect(child_fds)
+                rows = worker.buffer or blob
+                fds = [*child_fds, *([rows.fd] if rows else [])]
+                worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
+            finally:
+                # The worker's ends: while the host has one open, it never sees that pipe end. The blob's is for
+                # later workers, too.
+                for fd in child_fds:
+                    os.close(fd)
         return worker
 
     def _connect(self, child_fds: list[int]) -> None:
