@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 import workbench as wb
-from workbench.data.samples.encoding import Packed, pack
+from workbench.data.packed import Packed, pack
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.zygote import Zygote, environment

@@ -24,9 +24,9 @@ from typing import Any
 import pandas as pd
 
 import workbench as wb
+from workbench.data.packed import Packed
 from workbench.data.row_columns import loaded
 from workbench.data.samples import Samples
-from workbench.data.samples.encoding import Packed
 from workbench.graders.rows import Control
 
 QUESTION = "Filler text that makes this prompt longer. " * 5

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from workbench.data.packed import Packed, Stream
 from workbench.data.row_columns import ColumnBatch, cells, dumped, loaded, metadata_key, row_wire, text_column
-from workbench.data.samples.encoding import Packed, Stream
 
 
 def wires(packed):

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Self
 
 from workbench.core.thread import StringThread
-from workbench.data.samples.encoding import pack
+from workbench.data.packed import pack
 from workbench.sandbox.child.protocol import FAILED, HEADER, MAGIC, NOT_SCORED
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program

@@ -34,7 +34,7 @@ from workbench.core.display_text import HIDDEN
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
-from workbench.data.samples.encoding import pack
+from workbench.data.packed import pack
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.results import WORKER_KINDS

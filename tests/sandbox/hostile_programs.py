@@ -18,8 +18,8 @@ from typing import Any
 from tests.sandbox.hostile import ALWAYS, BROKE, EACH, LAYER_SETS, Arena, Stage
 from workbench.core.display_text import HIDDEN
 from workbench.core.thread import StringThread
+from workbench.data.packed import Packed, pack
 from workbench.data.row_columns import row_wire
-from workbench.data.samples.encoding import Packed, pack
 from workbench.sandbox.child.protocol import MAX_NOTE
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.results import MAX_DEPTH, MAX_REASONING

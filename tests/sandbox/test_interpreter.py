@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import workbench as wb
 from tests.app.widgets import using
 from workbench.core.thread import StringThread
-from workbench.data.samples.encoding import pack
+from workbench.data.packed import pack
 from workbench.sandbox.host import pool, zygote
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program

@@ -13,7 +13,7 @@ import pytest
 
 import workbench.sandbox as sandbox
 from workbench.core.thread import StringThread
-from workbench.data.samples.encoding import pack
+from workbench.data.packed import pack
 from workbench.sandbox.child import library, zygote
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import ALWAYS, Limits, Program, needs_full_stdlib

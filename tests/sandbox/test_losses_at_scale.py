@@ -11,8 +11,8 @@ import pytest
 import workbench as wb
 from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
+from workbench.data.packed import Packed, Stream
 from workbench.data.samples import encoding
-from workbench.data.samples.encoding import Packed, Stream
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.run import MIN_CRASHES

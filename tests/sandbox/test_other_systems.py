@@ -49,7 +49,7 @@ from pathlib import Path
 real = Path.is_dir
 Path.is_dir = lambda self: not str(self).startswith("/proc") and real(self)
 from workbench.core.errors import IsolationError
-from workbench.data.samples.encoding import pack
+from workbench.data.packed import pack
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.pool import Pool
 from workbench.core.thread import StringThread

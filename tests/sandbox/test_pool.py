@@ -16,7 +16,7 @@ from tests.sandbox.test_probes import staged
 from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
-from workbench.data.samples.encoding import pack
+from workbench.data.packed import pack
 from workbench.sandbox.host.pool import Pool, pool
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.run import MIN_CRASHES
@@ -842,7 +842,7 @@ def test_the_zygote_has_its_own_session():
 def test_a_killed_host_leaves_no_process(how):
     """When the kernel dies, even by kill -9, zygote and workers go with it."""
     code = (
-        "from workbench.sandbox.host.pool import pool; from workbench.data.samples.encoding import pack; from workbench.core.thread import StringThread\n"
+        "from workbench.sandbox.host.pool import pool; from workbench.data.packed import pack; from workbench.core.thread import StringThread\n"
         "pool().warm(pack([StringThread([('user', 'x')])] * 200), workers=2)\n"
         "print(pool()._zygote._process.pid, flush=True); input()"
     )

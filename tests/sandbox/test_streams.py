@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from workbench.core.grade import ErrorKind
+from workbench.data.packed import Stream
 from workbench.data.samples import encoding
-from workbench.data.samples.encoding import Stream
 from workbench.sandbox.host import run
 
 LENGTH = """

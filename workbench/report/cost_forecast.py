@@ -25,7 +25,7 @@ from workbench.core.display import (
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import MISSING, Grades
-from workbench.data.samples.encoding import Packed
+from workbench.data.packed import Packed
 from workbench.report.forecast import duration, table_lines
 from workbench.report.grades_table import grade_columns
 from workbench.report.report import Report

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError, SamplesError
-from workbench.data.samples.encoding import BATCH_ROWS
+from workbench.data.packed import BATCH_ROWS
 from workbench.report.settings import ReportLike, SampleLike, SamplesLike
 
 _FIRST, _LAST = 1000, 100

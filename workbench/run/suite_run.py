@@ -16,8 +16,8 @@ from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import MISSING, Grades
 from workbench.core.progress import OnProgress, Progress
+from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples import Samples
-from workbench.data.samples.encoding import BATCH_ROWS
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders import Control
 from workbench.graders.combine import Entry, EntryOutcome

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
+from workbench.data.packed import BATCH_BYTES, BATCH_ROWS
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.encoding import BATCH_BYTES, BATCH_ROWS
 from workbench.data.samples.view import digests_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.thread import StringThread
+from workbench.data.packed import Packed, Stream
 from workbench.data.samples.cells import Built, CellFault, CellProblem, is_silent, no_answer, rewritten
 from workbench.data.samples.columns import no_answers, require_completion
-from workbench.data.samples.encoding import Encoder, Packed, Stream
+from workbench.data.samples.encoding import Encoder
 from workbench.data.samples.file_types import load
 from workbench.data.samples.frame_columns import DaskColumns, Rows, UnreadableRowsError
 from workbench.data.samples.row_texts import RowTexts

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from workbench.core.errors import SamplesError
 from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
+from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples.cells import CellProblem, Wire, rewritten
 from workbench.data.samples.display import as_html, as_line, as_markdown, dataset_notes
-from workbench.data.samples.encoding import BATCH_ROWS
 from workbench.data.samples.file_types import load
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.plain import plain

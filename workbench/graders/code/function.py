@@ -12,8 +12,8 @@ import numpy as np
 from workbench.core.errors import SandboxError
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import Grades
+from workbench.data.packed import pack
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.encoding import pack
 from workbench.graders.base import announce, kind
 from workbench.graders.capture import capture
 from workbench.graders.capture.analysis import signature_of

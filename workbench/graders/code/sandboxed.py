@@ -21,9 +21,9 @@ from workbench.core.errors import CaptureError, FormatError, IsolationError, Not
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
+from workbench.data.packed import Packed, Stream, pack
 from workbench.data.row_columns import row_wire
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.encoding import Packed, Stream, pack
 from workbench.data.samples.plain import plain
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, as_sample

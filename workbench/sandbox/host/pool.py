@@ -21,7 +21,7 @@ from workbench.core.errors import SandboxError
 from workbench.core.grades import Grades
 from workbench.core.system_limits import limited, undo_on_error
 from workbench.core.thread import StringThread
-from workbench.data.samples.encoding import Packed, Stream
+from workbench.data.packed import Packed, Stream
 from workbench.sandbox.host import source_checks
 from workbench.sandbox.host.determinism import check_source
 from workbench.sandbox.host.program import Limits, Program, default_workers

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.core.thread import StringThread
-from workbench.data.samples import encoding as packing
+from workbench.data import packed as packing
 
 TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
 PLAIN = st.recursive(
