@@ -45,7 +45,6 @@ from workbench.sandbox.host.validation import (
     checks_html,
     checks_markdown,
     mock_thread,
-    validate_program,
 )
 from workbench.sandbox.host.worker_pool import grade_alone
 from workbench.sandbox.host.zygote import StartError
@@ -177,7 +176,7 @@ class SandboxedGrader(Grader):
         return row_wire(thread, plain(sample.reference), str(sample.id), column)
 
     def _run_checks(self, rows: Sequence[tuple[str, Sequence[Any]]]) -> Validation:
-        return validate_program(self.program, rows, sha256=self.source.sha256)
+        return pool().check(self.program, rows, sha256=self.source.sha256)
 
     @property
     def _kernel_only(self) -> bool:

@@ -22,11 +22,11 @@ from workbench.core.grades import Grades
 from workbench.core.system_limits import limited, undo_on_error
 from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
-from workbench.sandbox.host import source_checks
+from workbench.sandbox.host import validation
 from workbench.sandbox.host.determinism import check_source
 from workbench.sandbox.host.program import Limits, Program, default_workers
 from workbench.sandbox.host.run import RunOutcome, SandboxRun
-from workbench.sandbox.host.source_checks import Checked
+from workbench.sandbox.host.validation import Validation
 from workbench.sandbox.host.worker import BUFFER_BYTES, Blob, Layout, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import CleanupThread, StartError, Zygote
 
@@ -115,12 +115,17 @@ class Pool:
         worker.close()
         return info
 
-    def check(self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = ()) -> Checked:
-        """Run the checks on a source, and a test run on each labelled thread, stopping at the first failure.
+    def check(
+        self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = (), *, sha256: str = ""
+    ) -> Validation:
+        """Run the five checks on a source, with a test run on each labelled thread, stopping at the first failure.
 
         If all pass, the threads are graded again in another order; a score that changes gives a warning.
 
-        Graders that are given more than a thread take rows, as `row_columns.row_wire` makes them.
+        Args:
+            program: What to validate, in any language and with any signature.
+            threads: Labels and threads; rows of `row_columns.row_wire` for graders that are given more than a thread.
+            sha256: Hash of the text, for the result.
 
         Raises:
             SandboxError: The sandbox cannot start on this machine.
@@ -132,10 +137,10 @@ class Pool:
             rows = [
                 (label, row.to_wire() if isinstance(row, StringThread) else row) for label, row in threads
             ]
-            checked = source_checks.check(worker, program, rows)
+            checked = validation.check(worker, program, rows)
             if rows and not checked.has_failed and checked.seconds < _SLOW_SECONDS:
                 checked.warnings += check_source(fresh, program, rows, checked.scores)
-            return checked
+            return checked.validation(program, sha256)
         finally:
             worker.close()
 
@@ -147,7 +152,7 @@ class Pool:
         """
         worker = self._worker(Limits())
         try:
-            return source_checks.fingerprint(worker, text, names)
+            return validation.fingerprint(worker, text, names)
         finally:
             worker.close()
 

@@ -205,6 +205,36 @@ def _check(entry: Any, expected: str) -> CheckResult:
     return (expected, passed, clean(message), seconds)
 
 
+def read_description(reply: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The reply of `child.fingerprint.describe` for `names`: one value per name, and the nodes that values refer to.
+
+    The parts are not cleaned, because they are compared. Every reference leads to a node.
+
+    Raises:
+        WorkerLostError: The reply is malformed, which a genuine worker never sends.
+    """
+    described = reply.get("names")
+    values, nodes = (
+        (described.get("names"), described.get("nodes")) if isinstance(described, dict) else (0, 0)
+    )
+    if (
+        not isinstance(values, dict)
+        or not isinstance(nodes, list)
+        or any(name not in values for name in names)
+    ):
+        raise WorkerLostError("malformed reply")
+    pending: list[Any] = [values, nodes]
+    while pending:  # iterative: a reply may nest deeper than the recursion limit
+        part = pending.pop()
+        if isinstance(part, list) and part[:1] == ["ref"] and len(part) == 2:
+            # Exactly an int: True would be accepted as node 1.
+            if type(part[1]) is not int or not 0 <= part[1] < len(nodes):
+                raise WorkerLostError("malformed reply")
+        elif isinstance(part, list | dict):
+            pending.extend(part.values() if isinstance(part, dict) else part)
+    return {"names": values, "nodes": nodes}
+
+
 ALWAYS = frozenset({
     "__future__", "abc", "collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "json", "math", "re",
     "string", "typing", "workbench",
