@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
 from workbench.data.row_columns import REFERENCE_NAMES
 from workbench.data.samples.envelopes import batch_roles
@@ -241,9 +241,7 @@ def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], sour
 
 
 def _closest(wrong: str, names: Sequence[str]) -> str:
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(wrong.casefold(), list(folded), n=1)
-    return f"did you mean {folded[close[0]]!r}?" if close else "map a role to one of these columns"
+    return did_you_mean(wrong, names) or "map a role to one of these columns"
 
 
 def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> SamplesError:
