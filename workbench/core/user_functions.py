@@ -1,4 +1,4 @@
-"""Users' functions where they may block without blocking the workbench: in daemon threads, coroutines on a loop of theirs.
+"""Users' functions where they may block without blocking the workbench: functions in daemon threads, coroutines on a separate loop.
 
 A call that does not end in time cannot be stopped: it is left running, and a new loop or thread replaces its own, until too
 many are left. A function in a separate process can be ended, see `user_processes`. Nothing starts at import.
@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 def settle(result: Future[T], work: Callable[[], T]) -> None:
-    """Run work of a thread; its result or its error goes to the future, whatever it is: another thread waits for it."""
+    """Run work of a thread; its result or error of any kind goes to the future, for which another thread waits."""
     try:
         result.set_result(work())
     except BaseException as error:  # noqa: BLE001 (raised where it is awaited)

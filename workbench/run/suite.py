@@ -21,8 +21,8 @@ from workbench.graders import Grader
 from workbench.graders.arguments import with_call_help
 from workbench.graders.base import as_sample
 from workbench.graders.combine import CombiningRule, Entry, Gate, GateResult
-from workbench.graders.combine.combined import check_names, combine, combine_repeats
-from workbench.graders.combine.entry import as_entry, grades_of_one
+from workbench.graders.combine.combined import combine, combine_repeats
+from workbench.graders.combine.entry import as_entry, check_names, grades_of_one
 from workbench.judges.budget import Budget
 from workbench.judges.judge_run import JudgeRun
 from workbench.report import Report, check_settings

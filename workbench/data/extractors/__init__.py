@@ -1,6 +1,6 @@
 """Extractors: named functions from a thread to the text that a grader grades.
 
-Each module of this package registers its own; users register theirs with `@extractor("name")`.
+Each module of this package registers extractors with `@extractor("name")`, as users may.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ from workbench.data.samples.cells import (
 )
 from workbench.data.samples.frame_columns import Rows, UnreadableRowsError
 from workbench.data.samples.plain import text
-from workbench.data.samples.row_texts import RowTexts
 from workbench.data.samples.table import Table
 
 CACHED_ROWS = 160_000
@@ -112,9 +111,17 @@ class Encoder:
         rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
         faults = dict(self._table.line_faults(rows))
         if need:
-            missing = RowTexts(self._table).missing_answers(rows, stop - start)
+            missing = self._missing_answers(rows, stop - start)
             faults = {**dict.fromkeys(missing, self._table.no_answer), **faults}
         return {start + at: fault for at, fault in sorted(faults.items())}
+
+    def _missing_answers(self, rows: slice | Rows, count: int) -> list[int]:
+        """Indices among these rows of those without a completion, if each turn is a text column."""
+        name = (self._table.text_turns or {}).get("completion")
+        if name is None:
+            return list(range(count))
+        cells = self._table.data.text(name, rows)
+        return np.flatnonzero(cells.is_null().to_numpy()).tolist() if cells.null_count else []
 
     def _lacking(self, need: str) -> dict[int, CellFault]:
         """The encoded rows that lack the required part."""

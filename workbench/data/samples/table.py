@@ -24,13 +24,14 @@ from workbench.data.samples.cells import (
     no_answer,
 )
 from workbench.data.samples.columns import (
+    batch_roles,
     check_names,
     every_role,
     metadata_columns,
     recognise,
     verdict_column,
 )
-from workbench.data.samples.envelopes import batch_roles, failed_request, unpacked
+from workbench.data.samples.envelopes import failed_request, unpacked
 from workbench.data.samples.frame_columns import (
     FLOATS,
     ColumnData,

@@ -13,13 +13,13 @@ from workbench.core.errors import SamplesError
 from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
 from workbench.data.packed import BATCH_ROWS
-from workbench.data.samples.cells import CellProblem, Wire, rewritten
+from workbench.data.samples.cells import CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
 from workbench.data.samples.display import as_html, as_line, as_markdown, dataset_notes
 from workbench.data.samples.file_types import load
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.plain import plain
 from workbench.data.samples.row_expansion import expanded
-from workbench.data.samples.row_view import RowView
+from workbench.data.samples.row_view import ANY_ROW, RowView
 from workbench.data.samples.sample import Sample, digest_of
 from workbench.data.samples.selection import checked_mask, draw_rows, mask_of, strata
 from workbench.data.samples.table import Table
@@ -237,6 +237,15 @@ class Samples(RowView):
             built = rewritten(built, self._rewrite)
         self._faults = dict(sorted({**lacking, **built.faults}.items()))
         return built.wires, references
+
+    def _lacking(self, turns: Sequence[Sequence[Sequence[str]]]) -> dict[int, CellFault]:
+        """The rows that lack a completion of the required kind; see `needing`."""
+        if self._need in ("", ANY_ROW):
+            return {}
+        faults = {row: fault for row, one in enumerate(turns) if (fault := no_answer(one))}
+        if self._need != "turn":
+            return faults
+        return {row: fault for row, fault in faults.items() if is_silent(turns[row])}
 
     def read(self) -> list[Sample | CellProblem]:
         """The samples (n,), built together; an unreadable one is replaced by the reason."""

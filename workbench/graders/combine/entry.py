@@ -345,3 +345,18 @@ def _negated(grades: Grades, scored: NDArray[np.bool_]) -> Grades:
     reasoning = {row: f"negated: {text}" if judged[row] else text for row, text in grades.reasoning.items()}
     reasoning |= {int(row): NEGATED for row in np.flatnonzero(judged & (passed == 0))}
     return replace(grades, scores=scores, passed=passed, reasoning=reasoning)
+
+
+def check_names(entries: Sequence[Entry]) -> None:
+    """Refuse an empty list of entries, and two of one name.
+
+    Raises:
+        ValueError: With the name and a hint.
+    """
+    if not entries:
+        raise ValueError("a suite needs at least one grader")
+    names = [entry.name for entry in entries]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(
+            f"two graders are called {twice[0]!r}; rename one: Contains(..., name='b'), @wb.grader(name='b') or Entry(grader, 'b')"
+        )

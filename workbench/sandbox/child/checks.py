@@ -240,7 +240,7 @@ def describe(error: BaseException) -> str:
 
 
 def written(write: Callable[[Any], str], value: object, *, otherwise: str) -> str:
-    """A value as text, whatever an untrusted `__str__` or `__repr__` does."""
+    """A value as text, also if an untrusted `__str__` or `__repr__` raises."""
     try:
         return write(value)
     except BaseException:  # noqa: BLE001 (see above)

@@ -362,8 +362,9 @@ class SandboxRun:
             self._outcome.stopped = self._lost.enough(self._results.done, death.reason)
 
     def _note_output(self, reply: Mapping[str, Any]) -> None:
-        if not self._outcome.output and isinstance(reply.get("output"), str):
-            self._outcome.output = clean(reply["output"], 4000)
+        output = reply.get("output")
+        if output and not self._outcome.output and isinstance(output, str):
+            self._outcome.output = clean(output, 4000)
 
     def _report_progress(self, *, force: bool = False) -> None:
         now = time.monotonic()
