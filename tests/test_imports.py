@@ -14,7 +14,7 @@ LATE = {
     "__init__.py": {"workbench.app.widgets.magics"},
     # `workbench --help` answers before pandas is loaded.
     "cli/convert.py": {"workbench.formats.shared.base"},
-    "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},
+    "cli/demo.py": {"workbench.data.demo"},
     "cli/formats.py": {"workbench.formats"},
     "cli/serve.py": {
         "workbench.graders.serialization",

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
-from workbench.core.grades import SCORED, Grades
-from workbench.core.row_notes import RowNotes
+from workbench.core.grades import SCORED, Grades, RowNotes
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES

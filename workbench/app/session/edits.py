@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.graders import CustomGrader, Grader, SandboxedGrader
-from workbench.graders.code.sandboxed import SourceGrader
+from workbench.graders.code import SourceGrader
 from workbench.graders.serialization import parts
 from workbench.judges import Endpoint
 from workbench.judges.base import Judge

@@ -22,7 +22,7 @@ from workbench.app.view.table import ShownRows
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.report import Report
-from workbench.sandbox.host.info import SandboxInfo, sandbox_info
+from workbench.sandbox.host import SandboxInfo, sandbox_info
 from workbench.store import StoreError
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from rapidfuzz.distance import LCSseq
 from workbench.core.display_text import visible
 from workbench.core.patterns import Pattern, PatternError, python_spelling
 from workbench.graders import Entry, Grader
-from workbench.graders.text.matches import Contains
-from workbench.graders.text.regex import Regex
+from workbench.graders.text import Contains, Regex
 
 Pieces = list[list[str]]
 Span = tuple[int, int]

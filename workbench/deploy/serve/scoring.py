@@ -18,7 +18,7 @@ from workbench.deploy.reward.grading import Early, RewardGrades
 from workbench.deploy.reward.rows import RewardRow, row_of, with_column
 from workbench.deploy.serve.limits import RequestError
 from workbench.deploy.serve.wire_form import Outcomes
-from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.code import SandboxedGrader
 from workbench.graders.rule_grader import RuleGrader
 from workbench.sandbox.host.zygote import StartError
 

@@ -22,7 +22,6 @@ from workbench.graders.capture import refusals
 from workbench.graders.capture.cells import Found, find_function, install
 from workbench.graders.capture.comparison import Fingerprint, prove
 from workbench.graders.capture.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
-from workbench.graders.capture.library import library_values, refuse_library_state
 from workbench.graders.capture.module_text import (
     arranged,
     assembled,
@@ -30,6 +29,7 @@ from workbench.graders.capture.module_text import (
     import_lines,
     names_read_by_running,
 )
+from workbench.graders.capture.modules import library_values, refuse_library_state
 from workbench.graders.capture.refusals import CapturedItem, Main, Scope
 from workbench.graders.capture.resolve import Resolver
 from workbench.graders.capture.source import Source
