@@ -110,10 +110,10 @@ def _running_shell() -> Any:
 
 
 def _remember(shell: Any, info: Any) -> None:
-    """Record one cell. Exceptions are suppressed, because they would appear in the user's notebook."""
+    """Record one cell."""
     try:
         _recorded(shell.user_global_ns).extend(_texts_of_cell(shell, info.raw_cell, bool(info.store_history)))
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001 (it would appear in the user's notebook; the cell's text is then in linecache)
         return
 
 

@@ -193,15 +193,14 @@ class Entry:
     async def grade(self, sample: Sample | StringThread) -> Grade:
         """Grade one sample inside async code."""
         sample = as_sample(sample)
-        try:
-            shown_sample = (
-                sample if self.extractor is None else replace(sample, thread=self.show(sample.thread))
-            )
-        except Skip as skip:
-            return Grade.skipped(str(skip) or None)
-        except Exception as error:  # noqa: BLE001 (a user's extractor)
-            return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
-        grade = await self.grader.grade(shown_sample)
+        if self.extractor is not None:
+            thread, error = changed(partial(self.show, sample.thread), sample.thread)
+            if isinstance(error, Skip):
+                return Grade.skipped(str(error) or None)
+            if error is not None:
+                return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
+            sample = replace(sample, thread=thread)
+        grade = await self.grader.grade(sample)
         return replace(self.apply(grades_of_one(grade))[0], printed=grade.printed)
 
     def show(self, thread: StringThread) -> StringThread:

@@ -17,12 +17,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from workbench.core.errors import SandboxError
 from workbench.core.system_limits import check_open_files, is_limit, limited, refusal, undo_on_error
+from workbench.core.user_functions import settle
 from workbench.sandbox import child
 
 # A fixed hash seed makes the iteration order of sets, and thus some graders' scores, reproducible.
@@ -151,7 +153,7 @@ def require_engine() -> None:
     )
 
 
-Job = tuple[Callable[..., object], tuple[object, ...], "Future[None]"]
+Job = tuple[Callable[..., object], tuple[object, ...], "Future[object]"]
 
 
 class CleanupThread:
@@ -165,7 +167,7 @@ class CleanupThread:
         self._thread: threading.Thread | None = None
         self._owner = 0
 
-    def later(self, work: Callable[..., object], *args: object) -> Future[None]:
+    def later(self, work: Callable[..., object], *args: object) -> Future[object]:
         """Run a job soon. Only the future's `result` raises its errors."""
         if (
             self._owner != os.getpid()
@@ -188,9 +190,9 @@ class CleanupThread:
         else:
             self._thread = thread
 
-    def post(self, work: Callable[..., object], *args: object) -> Future[None]:
+    def post(self, work: Callable[..., object], *args: object) -> Future[object]:
         """Queue a job without starting the thread: for finalizers."""
-        future: Future[None] = Future()
+        future: Future[object] = Future()
         self._jobs.put((work, args, future))
         return future
 
@@ -219,12 +221,7 @@ def no_interrupts() -> Iterator[None]:
 def _work(jobs: SimpleQueue[Job | None]) -> None:
     while (job := jobs.get()) is not None:
         work, args, future = job
-        try:
-            work(*args)
-        except Exception as error:  # noqa: BLE001 (raised again by the future's `result`)
-            future.set_exception(error)
-        else:
-            future.set_result(None)
+        settle(future, partial(work, *args))
         del work, args, future, job  # a waiting thread must not keep a dataset alive
 
 
