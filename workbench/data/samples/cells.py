@@ -193,14 +193,16 @@ def changed(change: Callable[[], T], otherwise: T) -> tuple[T, Exception | None]
         return otherwise, error
 
 
+def _changed_wire(wire: Wire, change: Callable[[StringThread], StringThread]) -> Wire:
+    return change(StringThread.from_wire(wire)).to_wire()
+
+
 def rewritten(built: Built, change: Callable[[StringThread], StringThread]) -> Built:
     """The same rows with changed threads; a row whose change fails has a fault."""
     wires, faults = list(built.wires), dict(built.faults)
     for row, wire in enumerate(wires):
         if row not in faults:
-            wires[row], error = changed(
-                lambda wire=wire: change(StringThread.from_wire(wire)).to_wire(), EMPTY
-            )
+            wires[row], error = changed(partial(_changed_wire, wire, change), EMPTY)
             if error is not None:
                 faults[row] = CellFault(
                     "the conversation", f"{type(error).__name__}: {error}", "a text to grade"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.data.samples import Sample, Samples
+from workbench.data.samples.cells import changed
 from workbench.graders.arguments import with_call_help
 from workbench.graders.base import Grader, as_sample, from_spec, is_number
 from workbench.graders.rows import Control, grade_missing
