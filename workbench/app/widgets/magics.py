@@ -11,7 +11,7 @@ from workbench.formats.platforms.adaptive.reading import creates
 from workbench.graders.base import announce
 from workbench.graders.capture import capture
 from workbench.graders.capture.analysis import signature_of
-from workbench.graders.capture.cells import install
+from workbench.graders.capture.cell_texts import install
 from workbench.graders.code.function import FunctionGrader
 from workbench.graders.code.script import ScriptGrader
 from workbench.sandbox.host.zygote import StartError, warn_absent

@@ -13,7 +13,7 @@ from workbench.graders.arguments import role_of
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.portable_rule import article
 from workbench.graders.rule_grader import RuleGrader
-from workbench.graders.text.base import TextGrader
+from workbench.graders.text.text_grader import TextGrader
 from workbench.judges import BinaryJudge, LabelJudge
 from workbench.run.suite import Suite
 

@@ -17,7 +17,7 @@ from typing import Any
 from workbench.core.errors import CaptureError
 from workbench.core.python_text import parse
 from workbench.graders.capture import refusals
-from workbench.graders.capture.cells import CellText
+from workbench.graders.capture.cell_texts import CellText
 from workbench.graders.capture.refusals import MISSING
 from workbench.graders.capture.source_edit import Definition, Names, chains_in, names_in, parsed, statements
 from workbench.sandbox.host.program import OWN_PROCESS_HINT

@@ -17,7 +17,7 @@ from typing import Any
 from workbench.core.errors import CaptureError
 from workbench.graders.capture import refusals
 from workbench.graders.capture.analysis import annotations_are_read
-from workbench.graders.capture.cells import find_class, find_function
+from workbench.graders.capture.cell_texts import find_class, find_function
 from workbench.graders.capture.functions import is_nested, is_plain, literal, matches, own_text, unwrapped
 from workbench.graders.capture.modules import (
     EVALUATES,

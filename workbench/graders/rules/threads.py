@@ -1,4 +1,4 @@
-"""What a portable grader reads from a thread, and from a trainer's decoded text, on platforms whose threads provide less than `StringThread`."""
+"""What a portable grader reads from a thread that provides less than `StringThread`, and from decoded text of a trainer."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from workbench.graders.rule_grader import RuleGrader, Unscored
 from workbench.graders.rules.structure import json_keys, strict_json, tool_call, tool_names
 from workbench.graders.rules.text import Verdict, guardrail_contains, guardrail_regex
 from workbench.graders.structure.schema import Schema, plain_schema
-from workbench.graders.text.base import TextGrader
+from workbench.graders.text.text_grader import TextGrader
 
 
 @kind("guardrail", family="structure")

@@ -36,7 +36,7 @@ from workbench.graders.rules.text import (
     measured,
     regex_match,
 )
-from workbench.graders.text.base import ExpectedGrader, ReferenceGrader, TextGrader, WordedGrader
+from workbench.graders.text.text_grader import ExpectedGrader, ReferenceGrader, TextGrader, WordedGrader
 
 
 @kind("exact-match", family="text")

@@ -20,7 +20,7 @@ from workbench.graders.rule_grader import ColumnVerdicts, Unscored, no_reference
 from workbench.graders.rules import structure
 from workbench.graders.rules.similarity import similarity
 from workbench.graders.rules.text import Verdict, string_check, string_check_holds
-from workbench.graders.text.base import TextGrader, two_reasons
+from workbench.graders.text.text_grader import TextGrader, two_reasons
 
 OUTPUT = "{{sample.output_text}}"
 REFERENCE = "{{item.reference}}"

@@ -31,7 +31,7 @@ from workbench.graders.combine.combined import PerTurn
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex
-from workbench.graders.text.base import TextGrader
+from workbench.graders.text.text_grader import TextGrader
 from workbench.judges import AgentJudge, RubricJudge
 from workbench.run.suite import Suite
 
