@@ -24,6 +24,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 
 from workbench.core import background
+from workbench.core.background import as_held, settle
 from workbench.core.system_limits import undo_on_error
 
 
@@ -52,22 +53,7 @@ def refuse_beyond(most: int, left: int) -> None:
         )
 
 
-def as_held(error: BaseException) -> BaseException:
-    """An error in a form that a `Future` accepts, and that a coroutine can raise without ending itself."""
-    if isinstance(error, StopIteration | GeneratorExit):
-        return RuntimeError(f"the function raised {type(error).__name__}")
-    return error
-
-
 T = TypeVar("T")
-
-
-def settle(result: Future[T], work: Callable[[], T]) -> None:
-    """Run work of a thread; its result or error of any kind goes to the future, for which another thread waits."""
-    try:
-        result.set_result(work())
-    except BaseException as error:  # noqa: BLE001 (raised where it is awaited)
-        result.set_exception(as_held(error))
 
 
 _THREADS = min(32, (os.cpu_count() or 1) + 4)

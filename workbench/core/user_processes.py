@@ -24,9 +24,10 @@ from concurrent.futures import wait as wait_for_futures
 from functools import partial
 from typing import Any, TypeVar
 
+from workbench.core.background import settle
 from workbench.core.errors import CaptureError
 from workbench.core.system_limits import undo_on_error
-from workbench.core.user_functions import LateError, settle
+from workbench.core.user_functions import LateError
 from workbench.core.user_process_child import read_message, write_message
 
 T = TypeVar("T")

@@ -22,9 +22,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from workbench.core.background import settle
 from workbench.core.errors import SandboxError
 from workbench.core.system_limits import check_open_files, is_limit, limited, refusal, undo_on_error
-from workbench.core.user_functions import settle
 from workbench.sandbox import child
 
 # A fixed hash seed makes the iteration order of sets, and thus some graders' scores, reproducible.
