@@ -14,7 +14,7 @@ LATE = {
     "__init__.py": {"workbench.app.widgets.notebook"},
     # `workbench --help` answers before pandas is loaded.
     "cli/convert.py": {"workbench.formats.shared"},
-    "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},
+    "cli/demo.py": {"workbench.data.demo"},
     "cli/support.py": {"workbench.formats"},
     "cli/serve.py": {
         "workbench.graders.serialization",
