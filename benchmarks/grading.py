@@ -103,7 +103,12 @@ def floor(samples: wb.Samples) -> Callable[[], float]:
     """Seconds of a child that only moves the bytes."""
     batches = samples.packed().batches
     child = subprocess.Popen(
-        [sys.executable, "-S", "-c", FLOOR.replace("{folder!r}", repr(str(Path(wb.__file__).parent)))],
+        [
+            sys.executable,
+            "-S",
+            "-c",
+            FLOOR.replace("{folder!r}", repr(str(Path(wb.__file__).parent / "data"))),
+        ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )

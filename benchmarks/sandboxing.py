@@ -52,14 +52,14 @@ async def grade(thread: StringThread) -> float:
 # Each step by itself, in a fork as a worker is one; the trials last, under all layers.
 STEPS = """
 import json, os, sys, time
-from workbench.sandbox.child import confine, privileges, probes
+from workbench.sandbox.child import confine, probes
 
 libc = confine._libc()
 probes.note_processes()
 confine.note_address_space()
 read, reply = os.pipe()
 STEPS = {
-    "change of user": privileges.give_up,
+    "change of user": confine.give_up,
     "no_new_privs, dumpable, death signal": lambda: [libc.prctl(n, v, 0, 0, 0) for n, v in ((38, 1), (4, 0), (1, 9))],
     "Landlock": confine._restrict_files,
     "resource limits": lambda: confine._limit_resources(512 << 20),

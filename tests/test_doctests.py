@@ -9,18 +9,17 @@ from unittest import mock
 import pytest
 
 import workbench
-from workbench.data.extractors.registry import EXTRACTORS
+from workbench.data.extractors import EXTRACTORS
 
 # The sandbox child's files run in their own interpreter, by path.
 CHILD = {
     "workbench.sandbox.child.zygote",
     "workbench.sandbox.child.worker",
     "workbench.sandbox.child.checks",
-    "workbench.sandbox.child.unstable",
+    "workbench.sandbox.child.determinism",
     "workbench.sandbox.child.drive",
     "workbench.sandbox.child.javascript",
     "workbench.sandbox.child.loaders",
-    "workbench.sandbox.child.outcomes",
     "workbench.sandbox.child.calls",
     "workbench.sandbox.platforms.rollout",
     "workbench.sandbox.platforms.signatures",

@@ -14,7 +14,7 @@ LATE = {
     "__init__.py": {"workbench.app.widgets.notebook"},
     # `workbench --help` answers before pandas is loaded.
     "cli/convert.py": {"workbench.formats.shared"},
-    "cli/demo.py": {"workbench.data.demo", "workbench.data.demo.graders"},
+    "cli/demo.py": {"workbench.data.demo"},
     "cli/support.py": {"workbench.formats"},
     "cli/serve.py": {
         "workbench.graders.serialization",
@@ -34,7 +34,7 @@ LATE = {
         "workbench.graders.serialization",
     },
     # The demo's rows are built from their rules without any installed package.
-    "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.readers"},
+    "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.file_types"},
     # Only who grades batches of another engine needs it.
     "run/suite.py": {
         "workbench.run.batches",

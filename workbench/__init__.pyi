@@ -60,7 +60,7 @@ from .report.cost_forecast import forecast_cost as forecast_cost
 from .report.forecast import forecast as forecast
 from .report.plots.scores import plot_scores as plot_scores
 from .run.suite import Suite as Suite
-from .sandbox.host.info import sandbox_info as sandbox_info
+from .sandbox.host import sandbox_info as sandbox_info
 from .store import open_store as open_store
 
 __version__: str

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.core.row_notes import RowNotes
+from workbench.core.grades import RowNotes
 
 STRETCHES = st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(-1, 2), max_size=6)), max_size=4)
 OWN = st.dictionaries(st.integers(0, 40), st.text(max_size=2), max_size=6)

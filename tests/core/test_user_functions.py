@@ -14,7 +14,6 @@ from contextvars import ContextVar
 import pytest
 
 from workbench.core import background, user_functions
-from workbench.core.user_functions import threads
 
 SAID: ContextVar[str] = ContextVar("SAID", default="")
 
@@ -228,13 +227,13 @@ def test_threads_that_block_make_room(gate):
     """However many are late, the next function runs; time counts from its beginning; the threads end at last."""
 
     async def told():
-        many = [user_functions.threaded(gate.block, 0.01) for _ in range(2 * threads._THREADS)]
+        many = [user_functions.threaded(gate.block, 0.01) for _ in range(2 * user_functions._THREADS)]
         found = await asyncio.gather(*many, return_exceptions=True)
         return found, await user_functions.threaded(threading.current_thread, 60)
 
     found, later = background.run(told())
     assert {type(one) for one in found} == {user_functions.LateError}
-    assert len(set(gate.threads)) == 2 * threads._THREADS
+    assert len(set(gate.threads)) == 2 * user_functions._THREADS
     assert later not in gate.threads
     assert later.daemon
     gate.end()
@@ -244,7 +243,9 @@ def test_a_function_that_waits_for_a_thread_is_not_late(gate):
     """Those before it are under way; its time has not begun."""
 
     async def told():
-        many = [asyncio.ensure_future(user_functions.threaded(gate.block)) for _ in range(threads._THREADS)]
+        many = [
+            asyncio.ensure_future(user_functions.threaded(gate.block)) for _ in range(user_functions._THREADS)
+        ]
         behind = asyncio.ensure_future(user_functions.threaded(lambda: True, 60))
         taken_back = asyncio.ensure_future(user_functions.threaded(lambda: 1 / 0))
         await asyncio.to_thread(gate.entered.wait, 60)
@@ -256,7 +257,7 @@ def test_a_function_that_waits_for_a_thread_is_not_late(gate):
         return await behind
 
     assert background.run(told())
-    assert len(gate.threads) == threads._THREADS
+    assert len(gate.threads) == user_functions._THREADS
 
 
 @pytest.mark.parametrize("missing", ["files", "thread"])
@@ -277,7 +278,7 @@ def test_a_loop_that_cannot_be_made_fails_the_calls(monkeypatch, missing):
 
     async def told():
         await user_functions.awaited(where)
-        threads._give_up(threads._loop_thread)
+        user_functions._give_up(user_functions._loop_thread)
         with monkeypatch.context() as patch:
             patch.setattr(asyncio, "new_event_loop", new_event_loop)
             patch.setattr(threading.Thread, "start", no_thread)
@@ -339,7 +340,7 @@ def test_a_loop_that_a_function_stops_loses_nobody(gate, how):
 @pytest.mark.parametrize("after", [0, 1])
 def test_threads_that_cannot_start(monkeypatch, gate, after):
     """With none to wait for, functions fail; else they wait for those there are. Later ones try again."""
-    monkeypatch.setattr(threads, "_levels", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(user_functions, "_levels", weakref.WeakKeyDictionary())
     start, started = threading.Thread.start, []
 
     def few(thread):
@@ -366,9 +367,9 @@ def test_threads_that_cannot_start(monkeypatch, gate, after):
 
 def test_too_many_threads_left_refuse_the_next(monkeypatch, gate):
     """What has no thread fails at once and says why; once they end there is room again."""
-    monkeypatch.setattr(threads, "_levels", weakref.WeakKeyDictionary())
-    monkeypatch.setattr(threads, "_THREADS", 1)
-    monkeypatch.setattr(threads, "_LATE", 2)
+    monkeypatch.setattr(user_functions, "_levels", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(user_functions, "_THREADS", 1)
+    monkeypatch.setattr(user_functions, "_LATE", 2)
 
     async def told():
         return await asyncio.gather(
@@ -384,8 +385,8 @@ def test_too_many_threads_left_refuse_the_next(monkeypatch, gate):
 
 def test_too_many_loops_left_refuse_the_next(monkeypatch, gate):
     """The same for coroutines that block."""
-    monkeypatch.setattr(threads, "_left", set())
-    monkeypatch.setattr(threads, "_LEFT", 1)
+    monkeypatch.setattr(user_functions, "_left", set())
+    monkeypatch.setattr(user_functions, "_LEFT", 1)
     with pytest.raises(user_functions.LateError):
         background.run(user_functions.awaited(gate.blocks, 0.01))
     with pytest.raises(TimeoutError, match="not started: 1 timed-out calls"):
@@ -405,7 +406,7 @@ def test_functions_that_wait_for_functions():
 
     async def told():
         return await asyncio.gather(
-            *(user_functions.threaded(outer, 60) for _ in range(2 * threads._THREADS))
+            *(user_functions.threaded(outer, 60) for _ in range(2 * user_functions._THREADS))
         )
 
     assert all(background.run(told()))
@@ -421,7 +422,7 @@ def test_functions_that_wait_for_themselves():
 
     with pytest.raises(RecursionError, match="call each other"):
         background.run(user_functions.threaded(again))
-    assert len(depth) == threads._LEVELS
+    assert len(depth) == user_functions._LEVELS
 
 
 def test_a_coroutine_may_not_wait_in_its_thread():

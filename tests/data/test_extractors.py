@@ -96,7 +96,7 @@ def test_mistakes_are_named(name, config, part):
 
 def test_own_rules(monkeypatch):
     """A registered rule works by its name, in a grader too; a name is taken once; text is required."""
-    monkeypatch.setattr("workbench.data.extractors.registry.EXTRACTORS", dict(EXTRACTORS))
+    monkeypatch.setattr("workbench.data.extractors.EXTRACTORS", dict(EXTRACTORS))
 
     @extractor("shouted")
     def shouted(thread, *, mark="!"):
@@ -116,7 +116,7 @@ def test_lettas_nine_keep_their_rules(monkeypatch):
     """They are the ones that come with the package, and no other function takes their names, even one called so."""
     assert set(LETTA) <= set(EXTRACTORS)
     assert len(LETTA) == 9
-    monkeypatch.setattr("workbench.data.extractors.registry.EXTRACTORS", dict(EXTRACTORS))
+    monkeypatch.setattr("workbench.data.extractors.EXTRACTORS", dict(EXTRACTORS))
 
     def last_assistant(thread):
         return ""

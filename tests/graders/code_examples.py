@@ -2,19 +2,9 @@
 
 import workbench as wb
 from workbench.graders.combine.combined import PerTurn
-from workbench.graders.structure import JsonKeys, JsonSchema
-from workbench.graders.structure.guardrail import Guardrail
-from workbench.graders.structure.tool_call import ToolCallMatch
-from workbench.graders.text import (
-    AsciiPrintable,
-    Contains,
-    ExactMatch,
-    LabelSet,
-    Length,
-    Regex,
-    StringCheck,
-)
-from workbench.graders.text.openai import TextSimilarity
+from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
+from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
+from workbench.graders.text.openai import StringCheck, TextSimilarity
 
 CODE_EXAMPLES = {
     "exact-match": lambda: ExactMatch(expected="4", ignore_case=True, trim=False),

@@ -243,7 +243,7 @@ def test_a_strangers_tools_run_confined_or_not_at_all(monkeypatch, tmp_path):
     path = tmp_path / "judge.af"
     path.write_text(json.dumps(agent("def f():\n    return 'ran'\n")))
     weak = Pool(layers=("rlimits",))
-    monkeypatch.setattr("workbench.graders.code.sandboxed.pool", lambda: weak)
+    monkeypatch.setattr("workbench.graders.code.pool", lambda: weak)
     try:
         agent_judge = AgentJudge.from_file(
             path, prompt="p", client=ScriptedClient([tool_call_reply("f", "{}"), SUBMITTED])

@@ -11,7 +11,7 @@ import workbench as wb
 from tests.judges.examples import AGENT, EXAMPLES, MESSAGES, SCHEMA
 from workbench.core.errors import FormatError
 from workbench.data.samples import Sample
-from workbench.data.templates import TemplateError, TemplateRunError
+from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.base import from_spec
 from workbench.judges import (
     AgentJudge,

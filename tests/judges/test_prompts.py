@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.judges.examples import AGENT
 from workbench.core.errors import FormatError
-from workbench.data.templates import TemplateError
+from workbench.data.templates.values import TemplateError
 from workbench.graders.base import from_spec
 from workbench.judges import AgentJudge, RubricJudge
 

@@ -35,9 +35,9 @@ from workbench.core.grade import ErrorKind
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
-from workbench.sandbox.host.answers import WORKER_KINDS
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.program import Limits, Program
+from workbench.sandbox.host.results import WORKER_KINDS
 from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
 HOST_KINDS = sorted(set(ErrorKind) - WORKER_KINDS)

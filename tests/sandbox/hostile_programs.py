@@ -21,8 +21,8 @@ from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, pack
 from workbench.data.row_columns import row_wire
 from workbench.sandbox.child.protocol import MAX_NOTE
-from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING
 from workbench.sandbox.host.program import Limits, Program
+from workbench.sandbox.host.results import MAX_DEPTH, MAX_REASONING
 
 LIMITS = Limits(row_seconds=0.15, load_seconds=2.0, memory_mb=256, lost_workers=3)
 _HEADS = {

@@ -54,7 +54,7 @@ def test_an_interrupt_while_a_worker_starts_leaves_nothing(own, monkeypatch, kin
         lambda: set(psutil.Process().children(recursive=True)) <= processes, what="the end of processes"
     )
     assert descriptors() <= before
-    assert own.check(PROGRAM).level == "kernel"  # and it starts again
+    assert own.check(PROGRAM).isolation == "kernel"  # and it starts again
 
 
 SLOW = """

@@ -14,7 +14,7 @@ import pytest
 import workbench.sandbox as sandbox
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
-from workbench.sandbox.child import loops, zygote
+from workbench.sandbox.child import library, zygote
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import ALWAYS, Limits, Program, needs_full_stdlib
 
@@ -251,10 +251,10 @@ def test_rows_without_asyncio():
     async def waiting():
         await Forever()
 
-    loop = loops.BareLoop()
+    loop = library.BareLoop()
     loop.run_until_complete(rows())
     assert seen == [1]
-    with pytest.raises(loops.Stuck):
+    with pytest.raises(library.Stuck):
         loop.run_until_complete(waiting())
     loop.close()
 
@@ -271,11 +271,11 @@ def test_both_loops_are_as_deep(monkeypatch):
     async def rows(found):
         found.append(reached())
 
-    monkeypatch.setattr(loops, "_kinds", [loops.BareLoop])
+    monkeypatch.setattr(library, "_kinds", [library.BareLoop])
     found = []
-    bare = loops.new_loop()
-    loops.use_asyncio()
-    asked = loops.new_loop()
+    bare = library.new_loop()
+    library.use_asyncio()
+    asked = library.new_loop()
     for loop in (bare, asked):
         loop.run_until_complete(rows(found))
         loop.close()

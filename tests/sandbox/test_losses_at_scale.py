@@ -15,7 +15,7 @@ from workbench.data.packed import Packed, Stream
 from workbench.data.samples import encoding
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program
-from workbench.sandbox.host.results import MIN_CRASHES
+from workbench.sandbox.host.run import MIN_CRASHES
 from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
 ROWS = 100_000

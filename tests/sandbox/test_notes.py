@@ -13,7 +13,7 @@ from workbench.graders.code.script import ScriptGrader
 from workbench.graders.rows import Control
 from workbench.sandbox.child import protocol
 from workbench.sandbox.host import results
-from workbench.sandbox.host.answers import MAX_DEPTH, MAX_REASONING, read_done, read_notes
+from workbench.sandbox.host.results import MAX_DEPTH, MAX_REASONING, read_done, read_notes
 from workbench.sandbox.host.worker import WorkerLostError
 
 HEAD = "import os\nfrom letta_evals.models import GradeResult\n\n\ndef grade(sample, submission):\n"

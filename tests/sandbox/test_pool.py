@@ -19,7 +19,7 @@ from workbench.core.thread import StringThread
 from workbench.data.packed import pack
 from workbench.sandbox.host.pool import Pool, pool
 from workbench.sandbox.host.program import Limits, Program
-from workbench.sandbox.host.results import MIN_CRASHES
+from workbench.sandbox.host.run import MIN_CRASHES
 
 FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
 
@@ -279,7 +279,7 @@ def test_a_module_that_never_loads_is_tried_once(module):
     assert outcome.lost <= 1
     assert len(kinds(outcome)) == 200
     found = pool().check(Program(f"{module}\nasync def grade(t):\n    return 1.0\n", Limits.of(0.2)))
-    assert [name for name, passed, _, _ in found.checks if not passed] == ["execution"]
+    assert [check.name for check in found.checks if not check.passed] == ["execution"]
 
 
 def test_loading_takes_its_graders_time_and_no_more():
@@ -368,7 +368,7 @@ def test_compile_bomb_ends_in_the_worker():
     )
     text = "async def grade(t):\n" + bomb + "    " * (depth + 1) + "return 1.0\n"
     result = pool().check(Program(text, Limits(load_seconds=0.5, memory_mb=64)))
-    assert result.checks[-1][1] is False
+    assert result.checks[-1].passed is False
 
 
 def test_cancel_keeps_what_was_graded():
@@ -427,8 +427,8 @@ def test_forged_check_answers_are_a_cross(reply):
     module = FORGE + f"forge({reply!r}.encode(), command()['seq'])\nwhile True: time.sleep(1)\n"
     own = Pool()
     found = own.check(Program(module + "async def grade(t):\n    return 1.0\n", FAST))
-    assert found.has_failed
-    assert [name for name, passed, _, _ in found.checks if passed] == ["syntax", "structure", "signature"]
+    assert found.failure
+    assert [check.name for check in found.checks if check.passed] == ["syntax", "structure", "signature"]
     outcome = own.run(Program(module + "async def grade(t):\n    return 1.0\n", FAST), rows(5))
     assert outcome.grades.n_failed == 5
     session = own._zygote._process.pid
@@ -570,7 +570,7 @@ def test_a_real_time_signal_is_a_crash():
     found = weak.check(
         Program("import signal\nsignal.raise_signal(40)\nasync def grade(t):\n    return 1.0\n", FAST)
     )
-    assert "signal 40" in found.checks[-1][2]
+    assert "signal 40" in found.checks[-1].message
     weak.close()
 
 
@@ -812,7 +812,7 @@ def test_nothing_of_a_source_runs_in_this_process():
     """Checks and runs leave no trace in the host: its modules and its builtins stay as they were."""
     text = "import builtins, sys\nbuiltins.wb_was_here = sys.modules['wb_was_here'] = 1\n"
     text += "async def grade(t):\n    return 1.0\n"
-    assert pool().check(Program(text, FAST)).checks[-1][1]
+    assert pool().check(Program(text, FAST)).checks[-1].passed
     assert pool().run(Program(text, FAST), rows(3)).grades.n_scored == 3
     assert "wb_was_here" not in sys.modules
     assert not hasattr(__builtins__, "wb_was_here")

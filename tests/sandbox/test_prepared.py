@@ -4,8 +4,7 @@ import pytest
 
 import workbench as wb
 from tests.browser.lab import wait_until
-from workbench.sandbox.host.pool import pool
-from workbench.sandbox.host.prepared import Prepared
+from workbench.sandbox.host.pool import Prepared, pool
 from workbench.sandbox.host.program import Program
 from workbench.sandbox.host.worker import Worker
 

@@ -32,12 +32,12 @@ print(json.dumps([info.level, info.leaks]))
 """
 IMPORTS = """
 import encodings.ascii, json, os  # first: another user may not be able to read them
-from workbench.sandbox.child import privileges
+from workbench.sandbox.child import confine
 """
 GIVEN_UP = """
-before = privileges.held(privileged=True)
-privileged = privileges.give_up()
-after = privileges.held(privileged=privileged)
+before = confine.held(privileged=True)
+privileged = confine.give_up()
+after = confine.held(privileged=privileged)
 print(json.dumps([before, privileged, after, list(os.getresuid()), list(os.getresgid()), os.getgroups()]))
 """
 # An ordinary user with groups, and with two capabilities in every set.
@@ -123,7 +123,7 @@ def test_a_saved_id_of_root_is_given_up():
 
 def test_capabilities_that_cannot_be_read_count_as_held(monkeypatch):
     """Nobody can say that there is none."""
-    from workbench.sandbox.child import privileges
+    from workbench.sandbox.child import confine
 
-    monkeypatch.setattr(privileges, "_read_sets", lambda libc: None)
-    assert ("capabilities" in privileges.held(privileged=False)) == (sys.platform == "linux")
+    monkeypatch.setattr(confine, "_read_sets", lambda libc: None)
+    assert ("capabilities" in confine.held(privileged=False)) == (sys.platform == "linux")

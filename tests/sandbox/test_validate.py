@@ -4,8 +4,9 @@ import pytest
 
 from workbench.core.errors import ValidationError
 from workbench.core.thread import StringThread
+from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.program import CHECKS, Limits, Program
-from workbench.sandbox.host.validation import Validation, mock_thread, validate_program
+from workbench.sandbox.host.validation import Validation, mock_thread
 
 GOOD = "async def grade(thread: StringThread) -> float:\n    return 0.5\n"
 
@@ -14,7 +15,7 @@ def validate_text(text, *, threads=(), limits=None):
     """The validation of a grade function's text, on the mock thread and on others."""
     rows = [("the mock thread", mock_thread().to_wire())]
     rows += [(f"test thread {number}", thread.to_wire()) for number, thread in enumerate(threads, 1)]
-    return validate_program(Program(text, limits or Limits()), rows)
+    return pool().check(Program(text, limits or Limits()), rows)
 
 
 def test_a_good_grader_gets_five_ticks():

@@ -9,7 +9,7 @@ from typing import Any
 
 import workbench as wb
 from tests.targets.calling import call
-from workbench.data.demo.graders import GRADERS
+from workbench.data.demo import GRADERS
 
 TYPED = '''from __future__ import annotations
 

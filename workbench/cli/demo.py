@@ -32,8 +32,7 @@ def add_lab(commands: Commands) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from workbench.data.demo import demo_samples
-    from workbench.data.demo.graders import GRADERS
+    from workbench.data.demo import GRADERS, demo_samples
 
     make_folder(options.out)
     graders = [wb.grader(function) for function in GRADERS]

@@ -149,3 +149,18 @@ def run(work: Coroutine[Any, Any, T], beat: Callable[[], object] | None = None) 
         if future is not None:
             future.cancel()
         raise
+
+
+def as_held(error: BaseException) -> BaseException:
+    """An error in a form that a `Future` accepts, and that a coroutine can raise without ending itself."""
+    if isinstance(error, StopIteration | GeneratorExit):
+        return RuntimeError(f"the function raised {type(error).__name__}")
+    return error
+
+
+def settle(result: Future[T], work: Callable[[], T]) -> None:
+    """Run work of a thread; its result or error of any kind goes to the future, for which another thread waits."""
+    try:
+        result.set_result(work())
+    except BaseException as error:  # noqa: BLE001 (raised where it is awaited)
+        result.set_exception(as_held(error))

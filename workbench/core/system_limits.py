@@ -1,11 +1,11 @@
-"""The resource limits of this process, and errors that name the limit that caused a system error."""
+"""The resources of this process: their limits, errors that name the limit, and their release when something fails."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,3 +103,27 @@ def refusal(error: OSError, kind: type[WorkbenchError], what: str) -> WorkbenchE
         return _LIMITS[error.errno or 0].as_error(kind, what)
     details: dict[str, Any] = {"found": os.strerror(error.errno) if error.errno else str(error)}
     return kind(what, **details, hint="free the exhausted resource, or run elsewhere")
+
+
+def cores() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2
+
+
+class undo_on_error:  # noqa: N801 (used like a function)
+    """Context that undoes a step if what follows fails, also by an interrupt or a cancellation.
+
+    Args:
+        undo: Called with the arguments after an error, which is then raised.
+        arguments: Of `undo`.
+    """
+
+    def __init__(self, undo: Callable[..., object], *arguments: object) -> None:
+        self._undo, self._arguments = undo, arguments
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._undo(*self._arguments)

@@ -6,24 +6,16 @@ import sys
 
 from workbench.core.discovery import load_modules
 from workbench.graders.base import KINDS, Grader, from_spec, kind
+from workbench.graders.code import SandboxedGrader
 from workbench.graders.code.custom import CustomGrader
 from workbench.graders.code.function import FunctionGrader, grader
 from workbench.graders.code.rollout import RolloutGrader
-from workbench.graders.code.sandboxed import SandboxedGrader
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.combine import Combined, Entry, PerTurn
 from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
-from workbench.graders.text import (
-    AsciiPrintable,
-    Contains,
-    ExactMatch,
-    LabelSet,
-    Length,
-    Regex,
-    StringCheck,
-    TextSimilarity,
-)
+from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
+from workbench.graders.text.openai import StringCheck, TextSimilarity
 
 # Kinds are found by import: every module registers its kind. `rules` and `portable` contain none.
 load_modules(sys.modules[__name__], exclude=("rules", "portable"))

@@ -27,7 +27,7 @@ from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES
-from workbench.data.templates import TemplateError, TemplateRunError
+from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.arguments import with_call_help
 from workbench.graders.rows import Control, RowRun
 from workbench.graders.rules.threads import reference_of

@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
-from workbench.core.grades import SCORED, Grades
-from workbench.core.row_notes import RowNotes
+from workbench.core.grades import SCORED, Grades, RowNotes
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders.base import Grader, error_of
-from workbench.graders.portable.rule import PythonBody, Rule, refusal
+from workbench.graders.portable_rule import PythonBody, Rule, refusal
 from workbench.graders.rows import Control
-from workbench.graders.rules.verdict import Verdict
+from workbench.graders.rules.text import Verdict
 
 _CHUNK = 4096
 """Rows whose threads are built together."""

@@ -14,7 +14,7 @@ from workbench.core.grades import SCORED, Grades
 from workbench.core.progress import OnProgress, Progress
 from workbench.data.samples import Samples
 from workbench.data.samples.roles import CellError, messages_of
-from workbench.data.samples.view import ANY_ROW
+from workbench.data.samples.row_view import ANY_ROW
 from workbench.graders import Grader
 from workbench.judges.budget import Budget
 from workbench.report import Report

@@ -15,7 +15,7 @@ from workbench.analysis.finding import Finding
 from workbench.core.display_text import one_line
 from workbench.core.errors import NotValidatedError, ReportError, WorkbenchError
 from workbench.graders.combine import Entry
-from workbench.graders.combine.combined import check_names
+from workbench.graders.combine.entry import check_names
 from workbench.graders.serialization import parts
 from workbench.judges import Judge
 from workbench.report import Report

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.core.display_text import encodable
 from workbench.core.grade import ErrorKind, GradeError
-from workbench.core.grades import Grades
-from workbench.core.row_notes import RowNotes
+from workbench.core.grades import Grades, RowNotes
 
 _MAX_CHARACTERS = 10_000
 """Maximum characters of a value that is stored as text because JSON cannot represent it."""

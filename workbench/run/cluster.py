@@ -20,7 +20,7 @@ from workbench.core.grades import MISSING, Grades
 from workbench.core.progress import OnProgress, Progress
 from workbench.data.samples import Samples
 from workbench.data.samples.columns import every_role
-from workbench.data.samples.dask_columns import DaskColumns
+from workbench.data.samples.frame_columns import DaskColumns
 from workbench.graders.combine import Entry
 from workbench.graders.repeats import reduce_repeats
 from workbench.graders.rows import concat_grades

@@ -17,8 +17,8 @@ from workbench.data.samples import Sample, Samples
 from workbench.graders import Grader
 from workbench.graders.base import as_sample
 from workbench.graders.combine import CombiningRule, Entry, EntryOutcome, Gate
-from workbench.graders.combine.combined import check_names, combine, combine_repeats
-from workbench.graders.combine.entry import as_entry, grades_of_one
+from workbench.graders.combine.combined import combine, combine_repeats
+from workbench.graders.combine.entry import as_entry, check_names, grades_of_one
 from workbench.report import Report
 from workbench.report.certificate import Certificate
 

@@ -20,7 +20,8 @@ from sqlalchemy.engine import Connection
 
 from workbench.core.errors import StoreError
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.digest import digest_of, digests_of
+from workbench.data.samples.sample import digest_of
+from workbench.data.samples.view import digests_of
 from workbench.store.schema import labels, read
 
 WORDS = {True: "good", False: "bad", None: "skip"}

@@ -10,7 +10,8 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import SamplesError
-from workbench.data.samples.digest import digest_of, digests_of, share_texts
+from workbench.data.samples.sample import digest_of
+from workbench.data.samples.view import digests_of, share_texts
 
 CALL = {"id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
 CHAT = [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "", "tool_calls": [CALL]}]
@@ -88,7 +89,7 @@ def test_what_is_no_data_is_told():
 def test_sets_have_one_digest_in_every_process():
     """Their order differs from one to the next."""
     code = (
-        "from workbench.data.samples.digest import digest_of; from workbench import StringThread;"
+        "from workbench.data.samples.sample import digest_of; from workbench import StringThread;"
         "call = {'function': {'arguments': {'x', 'y', 'z', 'w'}}};"
         "print(digest_of(StringThread.from_messages([{'role': 'assistant', 'tool_calls': [call]}])))"
     )

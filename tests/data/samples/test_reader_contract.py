@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import SamplesError
-from workbench.data.samples.readers import READERS
+from workbench.data.samples.file_types import READERS
 
 
 def content(suffix):

@@ -6,10 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.templates import DIALECTS, TemplateError, TemplateRunError
+from workbench.data.templates import DIALECTS
 from workbench.data.templates import compile as compile_template
 from workbench.data.templates.native import Jinja
-from workbench.data.templates.values import MAX_OUTPUT, MAX_SOURCE, MAX_STEPS, MAX_TOKENS, Page
+from workbench.data.templates.values import (
+    MAX_OUTPUT,
+    MAX_SOURCE,
+    MAX_STEPS,
+    MAX_TOKENS,
+    Page,
+    TemplateError,
+    TemplateRunError,
+)
 
 LONG = {"rows": list(range(1000)), "wide": ["x"] * 1000, "big": "x" * 2**20}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from workbench.data.templates import TemplateError, TemplateRunError
 from workbench.data.templates import compile as compile_template
+from workbench.data.templates.values import TemplateError, TemplateRunError
 
 
 def handlebars(text, **values):

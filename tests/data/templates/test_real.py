@@ -3,8 +3,8 @@
 import pytest
 
 from tests.data.templates.real import modules, real
-from workbench.data.templates import TemplateError
 from workbench.data.templates import compile as compile_template
+from workbench.data.templates.values import TemplateError
 
 VALUES = {
     "s": 'text <b> & "q" {{s}} {s}', "empty": "", "n": 3, "zero": 0, "half": 0.5, "whole": 2.0, "big": 1e21,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from workbench.data.templates import MissingVariableError, TemplateError, TemplateRunError
 from workbench.data.templates import compile as compile_template
+from workbench.data.templates.values import MissingVariableError, TemplateError, TemplateRunError
 
 
 @pytest.mark.parametrize(

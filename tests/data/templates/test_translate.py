@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.templates import DIALECTS, TemplateError, translate
+from workbench.data.templates import DIALECTS, translate
 from workbench.data.templates import compile as compile_template
+from workbench.data.templates.values import TemplateError
 
 VALUES = {
     "turns": [{"role": "user", "content": "c"}, {"role": "bot", "content": "{{x}}"}], "x": "X", "empty": "",

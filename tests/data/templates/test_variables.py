@@ -6,8 +6,9 @@ import pytest
 
 import workbench as wb
 from workbench.data.samples import Sample
-from workbench.data.templates import TemplateError, thread_variables
 from workbench.data.templates import compile as compile_template
+from workbench.data.templates import thread_variables
+from workbench.data.templates.values import TemplateError
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
 THREAD = wb.StringThread.from_messages(

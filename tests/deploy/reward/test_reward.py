@@ -138,7 +138,7 @@ def test_what_is_not_proven_is_refused():
 
 def test_imported_source_needs_a_kernel_that_confines(monkeypatch):
     """As anywhere else, before the first row."""
-    from workbench.graders.code import sandboxed
+    from workbench.graders import code as sandboxed
 
     monkeypatch.setattr(sandboxed, "pool", lambda: type("Weak", (), {"level": "partial"}))
     with pytest.raises(IsolationError):

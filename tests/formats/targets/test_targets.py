@@ -403,7 +403,7 @@ def test_an_openrlhf_query_ends_with_tokens_alone(tmp_path):
     """End tokens are not part of the completion, its blanks are; the cost of a long text is linear."""
     import runpy
 
-    from workbench.graders.rules.queries import completion_of
+    from workbench.graders.rules.threads import completion_of
 
     source = "async def grade(thread):\n    return float(len(thread.completion()))\n"
     wb.export(wb.FunctionGrader.from_source(source), tmp_path / "g.py", "openrlhf", allow_unvalidated=True)

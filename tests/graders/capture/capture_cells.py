@@ -20,7 +20,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from workbench.core.errors import WorkbenchError
-from workbench.graders.capture import capture, cells
+from workbench.graders.capture import capture, cell_texts
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
 def run(case: dict) -> dict:
     shell = new_shell()
     if case.get("record", True):
-        cells.install(shell)
+        cell_texts.install(shell)
     for cell in case["cells"]:
         result = shell.run_cell(cell, store_history=True)
         error = result.error_before_exec or result.error_in_exec

@@ -18,8 +18,10 @@ import psutil
 import pytest
 
 import workbench as wb
+from workbench.core import user_processes
 from workbench.core.errors import CaptureError
-from workbench.core.user_functions import LateError, ProcessLostError, ProcessPool, processes
+from workbench.core.user_functions import LateError
+from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.graders.base import from_spec
 from workbench.graders.code.custom import CustomGrader
 
@@ -331,7 +333,7 @@ def test_what_a_function_imports_inside_is_loaded_before(tmp_path, monkeypatch):
 
 
 def test_loading_has_a_limit(monkeypatch):
-    monkeypatch.setattr(processes, "_SETUP_SECONDS", 0.5)
+    monkeypatch.setattr(user_processes, "_SETUP_SECONDS", 0.5)
     before = children()
     with pytest.raises(TimeoutError) as error:
         called(ProcessPool(Loading(signal.pause)), 1)
@@ -383,7 +385,7 @@ def test_an_idle_process_that_was_killed_costs_no_row(monkeypatch, is_seen):
     killed = called(pool, 1)
     os.kill(killed, signal.SIGKILL)
     psutil.Process(killed).wait(BOUND) if is_seen else monkeypatch.setattr(
-        processes._Process, "is_alive", lambda _: True
+        user_processes._Process, "is_alive", lambda _: True
     )
     assert called(pool, 2) != killed
 
@@ -413,14 +415,14 @@ def test_a_fork_of_this_process_leaves_the_processes_to_it():
         gc.collect()
         os._exit(0)
     os.waitpid(child, 0)
-    processes._end_own(pool._all, os.getpid() + 1)  # in a fork that no hook saw
+    user_processes._end_own(pool._all, os.getpid() + 1)  # in a fork that no hook saw
     assert called(pool, 2) == pid
 
 
 def test_a_call_is_either_answered_or_given_up():
     killed = []
     process = SimpleNamespace(kill=lambda: killed.append(1))
-    answered, given_up = processes._ProcessCall(), processes._ProcessCall()
+    answered, given_up = user_processes._ProcessCall(), user_processes._ProcessCall()
     answered.hold(process)
     answered.hold(None)
     answered.give_up()
@@ -428,5 +430,5 @@ def test_a_call_is_either_answered_or_given_up():
     given_up.hold(process)
     given_up.give_up()
     assert killed == [1]
-    with pytest.raises(processes._GivenUpError):
+    with pytest.raises(user_processes._GivenUpError):
         given_up.hold(None)

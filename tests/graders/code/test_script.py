@@ -290,14 +290,13 @@ def test_what_never_ends_costs_its_row_alone(body):
 def test_an_endless_throw_while_loading_is_ended():
     """What the engine's clock does not see is ended by the watchdog, as a cross of the execution check."""
     from workbench.sandbox.host.program import Limits, Program
-    from workbench.sandbox.host.validation import validate_program
 
     text = "throw {toString() { for (;;) {} }};\nfunction grade(i) { return 1; }"
     rows = wb.Samples([{"completion": str(i)} for i in range(200)])
     grades = asyncio.run(ScriptGrader.from_source(text, timeout=0.2).grade_all(rows, Control(workers=3)))
     assert {error.kind for error in grades.errors.values()} == {"load"}
     assert len(grades.errors) == 200
-    validation = validate_program(Program(text, Limits(load_seconds=0.3), language="javascript"), [])
+    validation = pool.pool().check(Program(text, Limits(load_seconds=0.3), language="javascript"), [])
     assert validation.failure.name == "execution"
     assert "timed out" in validation.failure.message
 

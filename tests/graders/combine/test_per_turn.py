@@ -7,8 +7,9 @@ import workbench as wb
 from tests.graders.code_examples import said
 from workbench.core.errors import FormatError
 from workbench.graders.combine.combined import PerTurn, turns_of
-from workbench.graders.structure.tool_call import ToolCallMatch
-from workbench.graders.text import Contains, ExactMatch, StringCheck
+from workbench.graders.structure import ToolCallMatch
+from workbench.graders.text import Contains, ExactMatch
+from workbench.graders.text.openai import StringCheck
 from workbench.judges import ScriptedClient
 from workbench.judges.protocol import NoServerError
 

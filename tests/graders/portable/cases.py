@@ -1,18 +1,8 @@
 """Graders that travel, and rows that try them."""
 
-from workbench.graders.structure.guardrail import Guardrail
-from workbench.graders.structure.json import JsonKeys
-from workbench.graders.structure.tool_call import ToolCallMatch
-from workbench.graders.text import (
-    AsciiPrintable,
-    Contains,
-    ExactMatch,
-    LabelSet,
-    Length,
-    Regex,
-    StringCheck,
-)
-from workbench.graders.text.openai import METRICS, TextSimilarity
+from workbench.graders.structure import Guardrail, JsonKeys, ToolCallMatch
+from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
+from workbench.graders.text.openai import METRICS, StringCheck, TextSimilarity
 
 
 def _call(name, arguments="{}", at="1"):

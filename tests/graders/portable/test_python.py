@@ -15,7 +15,8 @@ from workbench.data.extractors import EXTRACTORS, extractor
 from workbench.graders import Control
 from workbench.graders.portable import portable
 from workbench.graders.structure import JsonSchema
-from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
+from workbench.graders.text import Contains, ExactMatch, Regex
+from workbench.graders.text.openai import StringCheck
 
 
 def named(grader):

@@ -1,6 +1,6 @@
 """Slices of the package's source: complete, and in order."""
 
-from workbench.graders.portable.writers import sliced
+from workbench.graders.portable import sliced
 
 
 def run(pieces):

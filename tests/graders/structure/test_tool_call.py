@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.core.errors import FormatError
-from workbench.graders.rules.tools import tool_call, tool_names
-from workbench.graders.structure.tool_call import ToolCallMatch
+from workbench.graders.rules.structure import tool_call, tool_names
+from workbench.graders.structure import ToolCallMatch
 
 
 def called(*names):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.graders.code_examples import said, sample
 from workbench.core.errors import FormatError
-from workbench.graders.structure.guardrail import Guardrail
+from workbench.graders.structure import Guardrail
 from workbench.graders.text import Regex
 
 SLOW = r"^(a|aa|aaa)+(b|c)$"

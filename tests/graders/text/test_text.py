@@ -14,15 +14,9 @@ from workbench.data.extractors import EXTRACTORS, Extractor, extractor
 from workbench.graders import Control, from_spec
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules.text import utf16
-from workbench.graders.text import (
-    AsciiPrintable,
-    Contains,
-    ExactMatch,
-    LabelSet,
-    Length,
-    StringCheck,
-    TextGrader,
-)
+from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length
+from workbench.graders.text.openai import StringCheck
+from workbench.graders.text.text_grader import TextGrader
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.python_text import parse
 from workbench.graders import CustomGrader, FunctionGrader, Grader, SandboxedGrader, ScriptGrader
-from workbench.graders.code.sandboxed import SourceGrader
+from workbench.graders.code import SourceGrader
 from workbench.graders.serialization import from_record, parts
 from workbench.judges import Endpoint
 from workbench.judges.kinds import Judge

@@ -24,7 +24,7 @@ from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError, WorkbenchError
 from workbench.data.packed import BATCH_BYTES, BATCH_ROWS
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.digest import digests_of
+from workbench.data.samples.view import digests_of
 from workbench.report.selection import Rows
 from workbench.report.where import case_of, scaled_scores
 

@@ -21,7 +21,7 @@ from workbench.app.session.label_queue import (
 )
 from workbench.core.errors import WorkbenchError
 from workbench.data.samples import Samples
-from workbench.data.samples.digest import share_texts
+from workbench.data.samples.view import share_texts
 from workbench.report.agreement import agreement
 from workbench.report.settings import label_column
 from workbench.store.address import LabelledSinceError

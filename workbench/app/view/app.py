@@ -20,7 +20,7 @@ from workbench.app.view.texts import with_real_names
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.report import Report
-from workbench.sandbox.host.info import SandboxInfo, sandbox_info
+from workbench.sandbox.host import SandboxInfo, sandbox_info
 from workbench.store import StoreError
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from workbench.core.errors import SamplesError
 from workbench.core.patterns import Pattern, PatternError, python_spelling
 from workbench.data.samples.selection import written_column
 from workbench.graders import Entry, Grader
-from workbench.graders.text.matches import Contains
-from workbench.graders.text.regex import Regex
+from workbench.graders.text import Contains, Regex
 from workbench.report.where import Condition, condition_text
 
 Pieces = list[list[str]]

@@ -17,8 +17,8 @@ from workbench.data.samples import Samples, as_samples
 from workbench.formats.platforms.adaptive import creates
 from workbench.graders.base import announce
 from workbench.graders.capture import capture
-from workbench.graders.capture.cells import install
-from workbench.graders.capture.foreign import signature_of
+from workbench.graders.capture.analysis import signature_of
+from workbench.graders.capture.cell_texts import install
 from workbench.graders.code.function import FunctionGrader
 from workbench.graders.code.script import ScriptGrader
 from workbench.report.settings import label_column

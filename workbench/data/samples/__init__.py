@@ -11,7 +11,7 @@ from typing import Any
 from workbench.core.discovery import load_modules
 from workbench.core.errors import SamplesError, SamplesWarning
 from workbench.data.samples import file_types
-from workbench.data.samples.readers import load_file
+from workbench.data.samples.file_types import load_file
 from workbench.data.samples.sample import Sample
 from workbench.data.samples.view import Samples
 

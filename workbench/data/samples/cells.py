@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
 from types import NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from workbench.data.samples.roles import (
     tools_of,
 )
 
+T = TypeVar("T")
 Wire = tuple[Any, ...]
 """(turns, metadata, calls, tools, tool results), as returned by `StringThread.to_wire`."""
 
@@ -184,15 +185,25 @@ def prompt_key(wire: Wire) -> str | None:
     return json.dumps([before, prompt_calls] if prompt_calls else before, default=repr)
 
 
+def changed(change: Callable[[], T], otherwise: T) -> tuple[T, Exception | None]:
+    """A changed row; else a replacement and the error, which may be anything that a user's extractor raises."""
+    try:
+        return change(), None
+    except Exception as error:  # noqa: BLE001 (see above)
+        return otherwise, error
+
+
+def _changed_wire(wire: Wire, change: Callable[[StringThread], StringThread]) -> Wire:
+    return change(StringThread.from_wire(wire)).to_wire()
+
+
 def rewritten(built: Built, change: Callable[[StringThread], StringThread]) -> Built:
     """The same rows with changed threads; a row whose change fails has a fault."""
     wires, faults = list(built.wires), dict(built.faults)
     for row, wire in enumerate(wires):
         if row not in faults:
-            try:
-                wires[row] = change(StringThread.from_wire(wire)).to_wire()
-            except Exception as error:  # noqa: BLE001 (a user's extractor)
-                wires[row] = EMPTY
+            wires[row], error = changed(partial(_changed_wire, wire, change), EMPTY)
+            if error is not None:
                 faults[row] = CellFault(
                     "the conversation", f"{type(error).__name__}: {error}", "a text to grade"
                 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
 from workbench.data.row_columns import REFERENCE_NAMES
-from workbench.data.samples.envelopes import batch_roles
 from workbench.data.samples.proposals import (
     Peek,
     are_chats,
@@ -81,9 +80,16 @@ COMPLETION_NAMES = frozenset(
 )
 """Known names of columns with model completions, in lower case."""
 
+_BATCH_COLUMNS = frozenset({"custom_id", "response"})
+_RESULT_COLUMNS = frozenset({"custom_id", "result"})
 _USABLE = ("messages", "instruction", "prompt", "completion")
 # A column with another role may also be the id or the group.
 _SHAREABLE = ("id", "group")
+
+
+def batch_roles(names: Sequence[str]) -> dict[str, str]:
+    """Roles of OpenAI's and Anthropic's batch output: the row's id is the name its author gave the request."""
+    return {"id": "custom_id"} if set(names) >= _BATCH_COLUMNS or set(names) >= _RESULT_COLUMNS else {}
 
 
 def recognise(
@@ -241,9 +247,7 @@ def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], sour
 
 
 def _closest(wrong: str, names: Sequence[str]) -> str:
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(wrong.casefold(), list(folded), n=1)
-    return f"did you mean {folded[close[0]]!r}?" if close else "map a role to one of these columns"
+    return did_you_mean(wrong, names) or "map a role to one of these columns"
 
 
 def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> SamplesError:
@@ -272,20 +276,10 @@ def every_role(columns: Mapping[str, str]) -> dict[str, str | None]:
     return {role: columns.get(role) for role in ROLES}
 
 
-def require_completion(
-    names: Sequence[str], roles: Mapping[str, str], source: str, peek: Peek | None = None
-) -> None:
-    """Require samples to have completions.
-
-    Otherwise every grader would score empty text, and a column of zeros would look like a result.
-
-    Raises:
-        SamplesError: Neither messages nor a completion column was recognised or mapped.
-    """
-    if "messages" in roles or "completion" in roles:
-        return
-    found = {} if peek is None else proposed(names, peek, roles=("completion",), taken=tuple(roles.values()))
-    raise SamplesError(
+def no_completion(names: Sequence[str], roles: Mapping[str, str], source: str, peek: Peek) -> SamplesError:
+    """The error for samples of which neither messages nor a completion column was recognised or mapped."""
+    found = proposed(names, peek, roles=("completion",), taken=tuple(roles.values()))
+    return SamplesError(
         "no column was recognised as the completion, which is what graders score",
         where=source,
         found=_listing(names),

@@ -1,15 +1,25 @@
-"""A `Samples` as one line and as a table. Every cell is text: nothing in a dataset is ever markup."""
+"""A dataset as one line and as a table, and notes that users should read before they use it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.core.display import DisplayBlock, Paragraph, Parts, Span, TableBlock
-from workbench.core.display_text import counted
+from workbench.core.display_text import counted, one_line
+from workbench.data.samples.columns import ROLES
+from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.plain import NotPlainError, plain
+from workbench.data.samples.proposals import could_be_read, mapping_text, proposed
+from workbench.data.samples.roles import is_own_object, looks_like_chat
+from workbench.data.samples.row_expansion import PAIRS
+from workbench.data.samples.row_view import RowTexts
+from workbench.data.samples.table import Table
 
 MAX_TEXT = 200
 """Maximum characters of a cell: enough to recognise a row, few enough for a notebook page."""
@@ -66,3 +76,181 @@ def _cell_text(value: Any) -> str:
         value = json.dumps(value, ensure_ascii=False, default=repr)
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+_MIN_ROWS = 10
+"""Minimum rows for the note that all share one prompt: fewer are probably rollouts of one prompt."""
+_LOOKED_AT = 50
+"""Maximum columns without a role to inspect: each must be read from the file."""
+_LISTED = 8
+"""Maximum columns named in a note."""
+_FIRST = 10_000
+"""Maximum rows to inspect if all of them would have to be read for it."""
+_MAX_ROWS = 2_000
+"""Maximum rows whose prompts are compared: if these evenly spaced rows share one, comparing the others adds nothing."""
+
+
+def dataset_notes(table: Table, rows: Rows) -> tuple[str, ...]:
+    """Notes about some rows of a dataset, one sentence each; unreadable rows are excluded."""
+    texts = RowTexts(table)
+    readable = table.readable(rows[:_FIRST] if table.data.is_lazy else rows)
+    reference = table.roles.get("reference", "")
+    keys = () if "group" in table.roles else texts.prompt_keys(readable[_evenly(len(readable))])
+    prompt_notes = _prompt_notes(texts.blank_prompts(readable), table.prompt_column, keys, len(readable))
+    return (
+        *table.reading_notes,
+        *_role_notes(table),
+        *_own_objects(table),
+        *_chats_left_as_text(table),
+        *prompt_notes,
+        *_float_note(reference, is_float=table.reference_is_float),
+    )
+
+
+def _role_notes(table: Table) -> Iterator[str]:
+    """Sentences for roles without a column, with the unassigned columns."""
+    roles = table.roles
+    if "completion" not in roles and "messages" not in roles:
+        return  # a run refuses these rows with an error
+    taken = set(roles.values())
+    free = [name for name in table.column_names if name not in taken][:_LOOKED_AT]
+    yield from _missing_prompt(table, free)
+    yield from _ungraded_sides(table.column_names, roles)
+    if label := table.verdict_column:
+        yield (
+            f"column {label!r} contains verdicts, such as pass and fail, so it is read as a label and not as the "
+            f"reference: pass labels={label!r} to compare graders with it, or map it, if it is the reference: "
+            f"columns={{'reference': {label!r}}}"
+        )
+    yield from _missing_reference(table, [name for name in free if name != label])
+    if "instruction" in roles and "prompt" not in roles and "context" in free:
+        mapping = mapping_text({"instruction": roles["instruction"], "prompt": "context"})
+        yield f"column 'context' is not in the prompt, which is the instruction alone; to add it, map it: {mapping}"
+
+
+def _missing_prompt(table: Table, free: Sequence[str]) -> Iterator[str]:
+    is_found = bool(table.roles.keys() & {"prompt", "instruction", "messages"})
+    if (free or table.is_batch) and not is_found and "prompt" not in table.given:
+        yield f"no prompt was found, so judges that use one cannot grade these rows{_left_over(free, table, 'prompt')}"
+
+
+def _missing_reference(table: Table, free: Sequence[str]) -> Iterator[str]:
+    if "reference" in table.roles or "reference" in table.given:
+        return
+    known = {other for role, names in ROLES.items() if role != "reference" for other in names}
+    others = [name for name in free if name.casefold() not in known]
+    could = [name for name in others if could_be_read(name, "reference", table.first_cells)]
+    if could:
+        yield f"no reference was found{_left_over(could, table, 'reference')}"
+
+
+def _ungraded_sides(names: Sequence[str], roles: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for pair completions that stay columns: next to other completions, mapped by hand, or read lazily."""
+    folded = {name.casefold(): name for name in reversed(names)}
+    for pair in PAIRS:
+        sides = [folded[side] for side in pair if side in folded]
+        left = [name for name in sides if name not in roles.values()]
+        if len(sides) == len(pair) and left:
+            yield f"completions in {' and '.join(map(repr, left))} are not graded: they are columns of their rows"
+
+
+def _left_over(names: Sequence[str], table: Table, role: str) -> str:
+    """The columns that may be the right ones, and how to map one."""
+    if not names:
+        return ""
+    listed = ", ".join(map(repr, names[:_LISTED])) + (
+        f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    )
+    found = proposed(names, table.first_cells, roles=(role,), taken=())
+    mapping = mapping_text(found) if found else f"columns={{{role!r}: ...}}"
+    return f"; unassigned: {listed}; to map one: {mapping}"
+
+
+def _own_objects(table: Table) -> Iterator[str]:
+    """Sentences for prompts and completions that are objects of an unknown shape: they are read as their JSON text."""
+    for role in ("prompt", "completion"):
+        name = table.roles.get(role)
+        if name is None or table.data.is_text(name):
+            continue
+        own = next((cell for cell in table.first_cells(name) if is_own_object(cell, role)), None)
+        if own is not None:
+            keys = f" with keys {', '.join(map(str, list(own)[:5]))}" if isinstance(own, Mapping) else ""
+            yield f"column {name!r} contains {type(own).__name__}s{keys}: each is read as its JSON text, as the {role}"
+
+
+def _chats_left_as_text(table: Table) -> Iterator[str]:
+    """Sentences for texts that look like messages but are read literally, because not all texts of their column do."""
+    for role, turns in (("prompt", "a prompt"), ("completion", "a completion")):
+        cells = () if role in table.text_chats else table.deciding_cells(role)
+        count = sum(map(looks_like_chat, cells))
+        if count:
+            name = table.prompt_column if role == "prompt" else table.roles[role]
+            yield (
+                f"{count:,} of the first {len(cells):,} cells of column {name!r} look like chat messages written as text, "
+                f"but not every one is {turns} in messages: the column's texts are read literally"
+            )
+
+
+def _evenly(rows: int) -> NDArray[np.intp]:
+    """At most 2,000 evenly spaced indices below the given number, including the first."""
+    return np.unique(np.linspace(0, max(rows - 1, 0), min(rows, _MAX_ROWS)).astype(np.intp))
+
+
+def _prompt_notes(empty: int | None, column: str, keys: Iterable[str | None], rows: int) -> tuple[str, ...]:
+    """One sentence for prompts that are empty, and one for a prompt that all rows share.
+
+    Args:
+        empty: Number of cells of the prompt column that are missing or blank; None if turns are from other columns.
+        column: That column's name.
+        keys: What the rollouts of one prompt share, at the rows of `_evenly`, computed lazily; None for no
+            prompt.
+        rows: Number of rows.
+    """
+    return (*_empty_note(empty or 0, rows, column), *_shared_note(_shared(keys), rows))
+
+
+def _float_note(column: str, *, is_float: bool) -> Iterator[str]:
+    """A sentence for references that are whole numbers in a column of floats: 3 was read as 3.0."""
+    if is_float:
+        yield (
+            f"all references (column {column!r}) are whole numbers stored as floats, so 3 is compared as '3.0'. If they "
+            f"were written as integers, cast them: df[{column!r}] = df[{column!r}].astype('Int64')"
+        )
+
+
+def _empty_note(empty: int, rows: int, column: str) -> Iterator[str]:
+    if empty:
+        subject = f"all {rows:,} prompts are" if empty == rows else f"{empty:,} of {rows:,} prompts are"
+        yield (
+            f"{subject} empty (column {column!r}): graders and judges see no prompt there. "
+            "If it is in another column, map it: columns={'prompt': ...}"
+        )
+
+
+def _shared(keys: Iterable[str | None]) -> tuple[str, int] | None:
+    """The key of all rows and their number; None if two differ or there are few. Stops at the first that differs."""
+    remaining_keys = iter(keys)
+    shared_key = next(remaining_keys, None)
+    if shared_key is None:
+        return None
+    count = 1
+    for key in remaining_keys:
+        if key != shared_key:
+            return None
+        count += 1
+    return (shared_key, count) if count >= _MIN_ROWS else None
+
+
+def _shared_note(shared: tuple[str, int] | None, rows: int) -> Iterator[str]:
+    if shared is not None:
+        prompt, count = shared
+        subject = (
+            f"all {counted(count, 'row')} have"
+            if count == rows
+            else f"{count:,} rows spread over all {rows:,} have"
+        )
+        yield (
+            f"{subject} the same prompt, {one_line(prompt, 60)!r}: they count as completions of one "
+            "prompt, so no interval can be computed. If there are several prompts, map the column that distinguishes them: "
+            "columns={'prompt': ...} or columns={'group': ...}"
+        )

@@ -33,7 +33,6 @@ CACHED_ROWS = 160_000
 """Maximum rows whose bytes are cached between runs: as many as warm workers decode, 1.6 kB each, so 256 MB in total."""
 CACHED_BYTES = 256 * 1024 * 1024
 """Maximum cached bytes."""
-
 Change = Callable[[StringThread], StringThread]
 
 
@@ -112,9 +111,17 @@ class Encoder:
         rows = slice(start, stop) if self._rows is None else self._rows[start:stop]
         faults = dict(self._table.line_faults(rows))
         if need:
-            missing = self._table.missing_answers(rows, stop - start)
+            missing = self._missing_answers(rows, stop - start)
             faults = {**dict.fromkeys(missing, self._table.no_answer), **faults}
         return {start + at: fault for at, fault in sorted(faults.items())}
+
+    def _missing_answers(self, rows: slice | Rows, count: int) -> list[int]:
+        """Indices among these rows of those without a completion, if each turn is a text column."""
+        name = (self._table.text_turns or {}).get("completion")
+        if name is None:
+            return list(range(count))
+        cells = self._table.data.text(name, rows)
+        return np.flatnonzero(cells.is_null().to_numpy()).tolist() if cells.null_count else []
 
     def _lacking(self, need: str) -> dict[int, CellFault]:
         """The encoded rows that lack the required part."""

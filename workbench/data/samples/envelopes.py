@@ -15,8 +15,6 @@ from typing import Any
 from workbench.data.samples.chats import chat_of
 from workbench.data.samples.plain import is_missing
 
-_BATCH_COLUMNS = frozenset({"custom_id", "response"})
-_RESULT_COLUMNS = frozenset({"custom_id", "result"})
 _SAID = frozenset({"generated_text", "output", "response", "text"})
 """Names of a text that may be accompanied by metadata about it."""
 _ANSWERS = frozenset({"completion", "generated_text", "response"})
@@ -31,11 +29,6 @@ _ABOUT = frozenset({
 
 class EnvelopeError(ValueError):
     """An envelope without a completion; the message describes its content instead."""
-
-
-def batch_roles(names: Sequence[str]) -> dict[str, str]:
-    """Roles of OpenAI's and Anthropic's batch output: the row's id is the name its author gave the request."""
-    return {"id": "custom_id"} if set(names) >= _BATCH_COLUMNS or set(names) >= _RESULT_COLUMNS else {}
 
 
 def message_in(value: Mapping[str, Any]) -> list[Any] | None:

@@ -267,28 +267,3 @@ def could_unpack_to(path: str, metadata: Any) -> int:
             dictionary, unpacked = _pages(path, chunk)
             total += max(0, chunk.total_uncompressed_size, unpacked) + chunk.num_values * (dictionary + 8)
     return total
-
-
-def read_table(dataset: Any, total: int) -> pa.Table:
-    """All rows of a dataset, decoded in steps if they could exceed the limit.
-
-    Raises:
-        SamplesError: They exceed it.
-    """
-    fragments = list(dataset.get_fragments())
-    for fragment in fragments:
-        check_metadata(fragment.path, fragment.metadata)
-    if sum(could_unpack_to(one.path, one.metadata) for one in fragments) <= MAX_UNPACKED:
-        return dataset.to_table()
-    unpacked = Unpacked(fragments[0].path, total)
-    batches = []
-    for fragment in fragments:
-        for part in fragment.split_by_row_group():
-            group = fragment.metadata.row_group(part.row_groups[0].id)
-            rows = step_rows(fragment.path, group, None, 65_536)
-            for batch in part.to_batches(
-                schema=dataset.schema, batch_size=rows, batch_readahead=1, use_threads=False
-            ):
-                unpacked.add(batch)
-                batches.append(batch)
-    return pa.Table.from_batches(batches, schema=dataset.schema)

@@ -208,8 +208,6 @@ class ParquetColumns:
         """All columns of some rows, as a copy."""
         return pd.DataFrame({name: self.series(name, rows) for name in self._names})
 
-    # ---- reading
-
     def _arrays(self, column: str, rows: Rows | slice | None) -> pa.ChunkedArray:
         """Some rows of a column as Arrow data of the file."""
         if isinstance(rows, np.ndarray):

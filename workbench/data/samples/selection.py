@@ -116,7 +116,7 @@ def mask_of(query: str, frame: pd.DataFrame, source: str) -> pd.Series[Any]:
     numbered = frame.reset_index(drop=True)
     try:
         positions = numbered.query(query, level=2).index  # the names after @ are the caller's, two frames up
-    except Exception as error:
+    except Exception as error:  # pandas evaluates it, with functions of the caller, which may raise anything
         raise SamplesError(
             "the query cannot be read",
             where=source,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from workbench.core.cached import cached_property
@@ -23,26 +21,23 @@ from workbench.data.samples.cells import (
     CellFault,
     build,
     clean,
-    conversations,
     no_answer,
-    prompt_key,
 )
 from workbench.data.samples.columns import (
+    batch_roles,
     check_names,
     every_role,
     metadata_columns,
     recognise,
     verdict_column,
 )
-from workbench.data.samples.envelopes import batch_roles, failed_request, unpacked
+from workbench.data.samples.envelopes import failed_request, unpacked
 from workbench.data.samples.frame_columns import (
     FLOATS,
     ColumnData,
     FrameColumns,
     Rows,
     UnreadableRowsError,
-    codes_of_texts,
-    hashes_of,
 )
 from workbench.data.samples.plain import is_missing, plain, text
 from workbench.data.samples.proposals import PEEKED
@@ -54,11 +49,10 @@ from workbench.data.samples.roles import (
     reference_of_cell,
 )
 
+SCAN_ROWS = 512
+"""Rows of which conversations are built at a time."""
 DECIDING_ROWS = 100
 """First rows that decide whether a column's texts are messages: the same number as for a lazily read file."""
-_SCAN = 512
-_TEXTS_AT_ONCE = 16_384
-"""Rows of a text column in memory at a time."""
 _TURNS = ("messages", "system", "instruction", "prompt", "completion", "tools")
 _OTHERS = ("metadata", "id", "group")
 
@@ -103,7 +97,7 @@ class Table:
         self._names = names
         self._whole: dict[str, bool] = {}
         self._days: dict[str, bool] = {}
-        self._is_answered = False
+        self.is_answered = False
         self._faults = {**self._failed_requests(), **loaded.faults}
 
     def __len__(self) -> int:
@@ -179,29 +173,10 @@ class Table:
         prompts, instructions = self.role("prompt", rows), self.role("instruction", rows)
         return prompts if instructions is None else joined_prompts(instructions, prompts)
 
-    def blank_prompts(self, rows: Rows) -> int | None:
-        """Number of these rows with a missing or blank prompt; None if no column contains prompts."""
-        name = self.roles.get("prompt", "")
-        if name and "instruction" not in self.roles and self.data.is_text(name):
-            is_whole_table = len(rows) == len(self) and bool((np.diff(rows) == 1).all())
-            pieces = self._texts(name, None if is_whole_table else rows)
-            return sum(int(piece.null_count + _blank(piece).sum()) for piece in pieces)
-        prompts = self.prompts(rows)
-        if prompts is None:
-            return None
-        return sum(
-            is_missing(prompt) or (isinstance(prompt, str) and not prompt.strip()) for prompt in prompts
-        )
-
     @property
     def reference_is_float(self) -> bool:
         """Whether all references are whole numbers in a column of floats, more than the 0.0 and 1.0 of labels."""
         return "reference" in self.roles and _are_whole(self.data.floats(self.roles["reference"]))
-
-    def prompt_keys(self, rows: Rows) -> Iterator[str | None]:
-        """What the rollouts of one prompt share, row by row; threads are built in batches of rows."""
-        for start in range(0, len(rows), _SCAN):
-            yield from map(prompt_key, self.build(rows[start : start + _SCAN]).wires)
 
     @cached_property
     def text_turns(self) -> dict[str, str] | None:
@@ -253,31 +228,6 @@ class Table:
         fault = no_answer([(last, "")] if last else [])
         assert fault is not None
         return fault
-
-    def missing_answers(self, rows: Rows | slice, count: int) -> list[int]:
-        """Indices among these rows of those without a completion, if each turn is a text column."""
-        name = (self.text_turns or {}).get("completion")
-        if name is None:
-            return list(range(count))
-        cells = self.data.text(name, rows)
-        if not cells.null_count:
-            return []
-        return list(np.flatnonzero(cells.is_null().to_numpy()).tolist())
-
-    def has_answer(self, rows: Rows) -> bool:
-        """Whether at least one of these rows has assistant content or cannot be read. Stops at the first."""
-        if self._is_answered and len(rows) == len(self):
-            return True
-        for start in range(0, len(rows), _TEXTS_AT_ONCE):
-            part = rows[start : start + _TEXTS_AT_ONCE]
-            if self.text_turns is not None:
-                if len(self.missing_answers(part, len(part))) < len(part):
-                    return True
-            else:
-                built = self.build(part)
-                if built.faults or any(turn[0] == "assistant" for wire in built.wires for turn in wire[0]):
-                    return True
-        return False
 
     @property
     def names(self) -> dict[str, str]:
@@ -347,16 +297,17 @@ class Table:
         return Built(wires, dict(sorted(faults.items()))), answers
 
     def _references(self, rows: Rows | slice | None, *, wanted: bool) -> NDArray[np.object_]:
-        return self.references(rows) if wanted else np.full(self._count(rows), None, object)
+        return self.references(rows) if wanted else np.full(self.n_rows(rows), None, object)
 
     def _built(self, rows: Rows | slice | None) -> Built:
         others = {role: self.cells(self.roles[role], rows) for role in _OTHERS if role in self.roles}
         metadata = {name: self.cells(name, rows) for name in self.metadata}
         cells = {**others, **self.conversation_cells(rows)}
-        built = build(cells, metadata, names=self.names, rows=self._count(rows))
+        built = build(cells, metadata, names=self.names, rows=self.n_rows(rows))
         return self._with_line_faults(built, rows) if self._faults else built
 
-    def _count(self, rows: Rows | slice | None) -> int:
+    def n_rows(self, rows: Rows | slice | None) -> int:
+        """The number of some rows."""
         if rows is None:
             return len(self)
         return len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
@@ -365,11 +316,7 @@ class Table:
         """Index among these rows to what is wrong with its line, or with its request."""
         if not self._faults:
             return {}
-        numbers = (
-            range(len(self))[rows or slice(None)]
-            if rows is None or isinstance(rows, slice)
-            else rows.tolist()
-        )
+        numbers = np.arange(len(self))[slice(None) if rows is None else rows].tolist()
         return {at: self._faults[row] for at, row in enumerate(numbers) if row in self._faults}
 
     def _with_line_faults(self, built: Built, rows: Rows | slice | None) -> Built:
@@ -393,160 +340,18 @@ class Table:
         """Text (n,), unique: the second row called "a" is "a#2"; a row without an id has its number."""
         cells = self.role("id", None)
         if cells is None:
-            return _objects([str(row) for row in range(len(self))])
+            return objects([str(row) for row in range(len(self))])
         names = [str(row) if name is None else name for row, name in enumerate(clean(cells, text, ""))]
-        return _objects(_unique(names))
-
-    def groups(self, rows: Rows | None) -> NDArray[np.object_]:
-        """Text (n,): the group column, else the prompt, else the row's id."""
-        ids = self.ids if rows is None else self.ids[rows]
-        keys = self._group_keys(rows)
-        return _objects([name if key is None else key for key, name in zip(keys, ids, strict=True)])
-
-    def group_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
-        """The prompt of each row as an integer (n,), counted from 0 in the order of the rows.
-
-        Equivalent to `groups`, computed from whole columns if these are text; a row without a prompt is a separate group.
-        """
-        count = self._count(rows)
-        codes = np.full(count, -1, np.intp)
-        if "group" in self.roles:
-            codes = self._codes(self.roles["group"], rows)
-        numbers = np.arange(len(self))[rows if rows is not None else slice(None)]
-        without = np.flatnonzero(codes < 0)
-        if len(without):
-            prompts = self._prompt_codes(rows if len(without) == count else numbers[without])
-            codes[without] = np.where(prompts < 0, -1, prompts + codes.max(initial=-1) + 1)
-        without = np.flatnonzero(codes < 0)
-        # By row number: a row that a view repeats is one prompt.
-        codes[without] = codes.max(initial=-1) + 1 + pd.factorize(numbers[without])[0]
-        return pd.factorize(codes)[0].astype(np.intp)
-
-    def group_hashes(self, rows: Rows | None) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """An integer for each row's prompt (n,), the same for the same prompt in any part of the data and any process.
-
-        Equivalent to `groups`; the second array is whether a row has a prompt at all (n,).
-        """
-        keys = self._prompt_texts(rows)
-        if keys is None:
-            keys = self._group_keys(rows)
-        has_prompt = np.array([key is not None for key in keys], np.bool_)
-        return hashes_of([key or "" for key in keys]), has_prompt
-
-    def _prompt_texts(self, rows: Rows | None) -> list[str | None] | None:
-        """The keys of the prompts if these are the texts of one column; None if other columns are needed."""
-        turns = self.text_turns
-        if turns is None or "prompt" not in turns or "system" in turns or "group" in self.roles:
-            return None
-        return [
-            prompt if prompt and prompt.strip() else None
-            for prompt in self._text_cells(turns["prompt"], rows)
-        ]
-
-    def _group_keys(self, rows: Rows | None) -> list[str | None]:
-        cells = self.role("group", rows)
-        keys = [None] * self._count(rows) if cells is None else clean(cells, text, "")
-        if None in keys:
-            found = map(prompt_key, self.build(rows).wires)
-            keys = [prompt if key is None else key for key, prompt in zip(keys, found, strict=True)]
-        return keys
-
-    def _codes(self, column: str, rows: Rows | slice | None) -> NDArray[np.intp]:
-        """An integer for each different text of a column (n,), -1 for a missing cell."""
-        if not self.data.is_text(column):
-            return pd.factorize(_objects(clean(self.cells(column, rows), text, "")))[0].astype(np.intp)
-        if rows is not None and not self.data.is_lazy:
-            return codes_of_texts(self.data.text(column, rows))
-        codes = self.data.codes(column)
-        return codes if rows is None else codes[rows]
-
-    def _prompt_codes(self, rows: Rows | slice | None) -> NDArray[np.intp]:
-        """An integer for each different `prompt_key` (n,); -1 if there is none."""
-        turns = self.text_turns
-        if turns is None:
-            return self._codes_of_conversations(rows)
-        count = self._count(rows)
-        codes = self._codes(turns["prompt"], rows) if "prompt" in turns else np.full(count, -1, np.intp)
-        systems = self._codes(turns["system"], rows) if "system" in turns else np.full(count, -1, np.intp)
-        if "prompt" in turns:
-            # Rows cannot share an empty prompt.
-            codes[(systems < 0) & self._is_blank(turns["prompt"], rows)] = -1
-        both = codes + (systems + 1) * (codes.max(initial=-1) + 2)
-        return np.where((codes < 0) & (systems < 0), -1, both + 1)
-
-    def _is_blank(self, column: str, rows: Rows | slice | None) -> NDArray[np.bool_]:
-        return np.concatenate([np.zeros(0, np.bool_), *map(_blank, self._texts(column, rows))])
-
-    def _texts(self, column: str, rows: Rows | slice | None) -> Iterator[pa.ChunkedArray]:
-        """A text column in pieces, so that only one piece is in memory."""
-        for part in self._parts(rows):
-            yield self.data.text(column, part)
-
-    def _parts(self, rows: Rows | slice | None) -> Iterator[Rows | slice]:
-        """Rows in pieces."""
-        if rows is None or isinstance(rows, slice):
-            whole = range(len(self))[rows or slice(None)]
-            yield from (
-                slice(at, min(at + _TEXTS_AT_ONCE, whole.stop))
-                for at in range(whole.start, whole.stop, _TEXTS_AT_ONCE)
-            )
-        else:
-            yield from (rows[at : at + _TEXTS_AT_ONCE] for at in range(0, len(rows), _TEXTS_AT_ONCE))
-
-    def _codes_of_conversations(self, rows: Rows | slice | None) -> NDArray[np.intp]:
-        numbers = np.arange(len(self))[rows if rows is not None else slice(None)]
-        codes, known = np.full(len(numbers), -1, np.intp), dict[Any, int]()
-        for at, key in enumerate(self.prompt_keys(numbers)):
-            if key is not None:
-                codes[at] = known.setdefault(key, len(known))
-        return codes
-
-    def completions(self, rows: Rows | slice | None) -> list[str | None]:
-        """The text of each completion (n,), None if the last turn is not the assistant's or the row cannot be read."""
-        turns = self.text_turns
-        if turns is not None:
-            if "completion" not in turns:
-                return [None] * self._count(rows)
-            return self._text_cells(turns["completion"], rows)
-        wires = self._conversations(rows)
-        return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
-
-    def _text_cells(self, column: str, rows: Rows | slice | None) -> list[str | None]:
-        """The cells of a text column, None for a missing one and if the line cannot be read."""
-        # Missing cells are None, NaN or pd.NA, depending on the column's type; NA cannot be compared with anything.
-        texts = [cell if type(cell) is str else None for cell in self.cells(column, rows)]
-        for at in self.line_faults(rows):
-            texts[at] = None
-        return texts
-
-    def completion_lengths(self, rows: Rows | slice | None) -> NDArray[np.float64]:
-        """Characters of each completion (n,), 0 if there is none."""
-        turns = self.text_turns
-        if turns is None or "completion" not in turns or self._faults:
-            parts = (self.completions(part) for part in self._parts(rows))
-            return np.array([len(text or "") for part in parts for text in part], np.float64)
-        lengths = (
-            pc.fill_null(pc.utf8_length(part), 0).to_numpy()
-            for part in self._texts(turns["completion"], rows)
-        )
-        return np.concatenate([np.zeros(0), *lengths]).astype(np.float64)
-
-    def _conversations(self, rows: Rows | slice | None) -> list[list[Any]]:
-        """The turns of each row; none if it cannot be read."""
-        faults: dict[int, CellFault] = {}
-        turns = conversations(self.conversation_cells(rows), self.names, self._count(rows), faults).turns
-        for at in {**faults, **self.line_faults(rows)}:
-            turns[at] = []
-        return turns
+        return objects(_unique(names))
 
     def references(self, rows: Rows | slice | None) -> NDArray[np.object_]:
         """Plain values (n,), None if missing."""
         cells = self.role("reference", rows)
         if cells is None:
-            return _objects([None] * self._count(rows))
+            return objects([None] * self.n_rows(rows))
         name = self.roles["reference"]
         is_wrapped = name.casefold() in WRAPPED_REFERENCES
-        return _objects(clean(cells, partial(reference_of_cell, column=name) if is_wrapped else plain, ""))
+        return objects(clean(cells, partial(reference_of_cell, column=name) if is_wrapped else plain, ""))
 
     def place(self, row: int, column: str = "") -> str:
         """The location of a row as text: file, row, line, column."""
@@ -575,11 +380,11 @@ class Table:
         """
         first: CellFault | None = None
         self.text_chats  # noqa: B018 (decided before the file can change; its first rows are read here anyway)
-        for start in range(0, len(self), _SCAN):
-            rows = np.arange(start, min(start + _SCAN, len(self)), dtype=np.intp)
+        for start in range(0, len(self), SCAN_ROWS):
+            rows = np.arange(start, min(start + SCAN_ROWS, len(self)), dtype=np.intp)
             built = self.build(rows)
             faults = built.faults
-            self._is_answered = any(turn[0] == "assistant" for wire in built.wires for turn in wire[0])
+            self.is_answered = any(turn[0] == "assistant" for wire in built.wires for turn in wire[0])
             if len(faults) < len(rows):
                 return
             first = first or faults[0]
@@ -618,18 +423,8 @@ def _are_whole(pieces: Iterable[NDArray[Any]]) -> bool:
     return others
 
 
-def _blank(cells: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Which texts are white space or empty, (n,)."""
-    # Text that starts with a printable ASCII character is not blank: only the few others need Python's test.
-    is_text = pc.fill_null(pc.match_substring_regex(cells, r"^[!-~]"), False).to_numpy()
-    blank = np.zeros(len(cells), np.bool_)
-    for row in np.flatnonzero(~is_text):
-        cell = cells[int(row)].as_py()
-        blank[row] = cell is not None and not cell.strip()
-    return blank
-
-
-def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
+def objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    """An array of these values, (n,)."""
     if set(map(type, values)) <= {str}:
         return np.array(values, dtype=object)
     # Filled one by one: numpy would make a table of equally long lists.

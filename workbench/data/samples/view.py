@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -13,26 +13,26 @@ from workbench.core.display import DisplayBlock, Displayed
 from workbench.core.errors import SamplesError
 from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
-from workbench.data.packed import BATCH_ROWS, Packed, Stream
-from workbench.data.samples.cells import Built, CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
-from workbench.data.samples.columns import no_answers, require_completion
-from workbench.data.samples.dask_columns import DaskColumns
-from workbench.data.samples.display import as_line, samples_blocks
-from workbench.data.samples.encoding import Encoder
-from workbench.data.samples.frame_columns import Rows, UnreadableRowsError
-from workbench.data.samples.notes import dataset_notes
+from workbench.data.packed import BATCH_ROWS
+from workbench.data.samples.cells import CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
+from workbench.data.samples.display import as_line, dataset_notes, samples_blocks
+from workbench.data.samples.file_types import load
+from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.plain import plain
-from workbench.data.samples.readers import load
 from workbench.data.samples.row_expansion import expanded
-from workbench.data.samples.sample import Sample
-from workbench.data.samples.selection import RowWords, WrittenColumn, checked_mask, draw_rows, mask_of, strata
+from workbench.data.samples.row_view import ANY_ROW, RowView
+from workbench.data.samples.sample import Sample, digest_of
+from workbench.data.samples.selection import checked_mask, draw_rows, mask_of, strata
 from workbench.data.samples.table import Table
 
-ANY_ROW = "any"
-"""For `Samples.needing`: graders also get rows without a completion, to test how they handle them."""
+_HIDDEN = frozenset(name for name in vars(RowView) if not name.startswith("_")) | {
+    "read",
+    "threads_and_references",
+}
+"""Names that this package uses and users do not need."""
 
 
-class Samples(Displayed):
+class Samples(RowView, Displayed):
     """Rows of a dataset as samples. Immutable; every selection of rows is a new view of the same data.
 
     Columns have *roles*, recognised by name, exactly first and then case-insensitively; of two
@@ -82,19 +82,7 @@ class Samples(Displayed):
     _label = "Samples"
     _kind = "workbench-samples"
 
-    __slots__ = (
-        "_codes",
-        "_encoder",
-        "_faults",
-        "_need",
-        "_needing",
-        "_notes",
-        "_rewrite",
-        "_rows",
-        "_table",
-        "_words",
-        "_written",
-    )
+    __slots__ = ()
 
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
@@ -103,55 +91,6 @@ class Samples(Displayed):
         table = Table(loaded, columns, source, notes=notes)
         table.check_some_row_reads()
         self._set(table, None)
-
-    @classmethod
-    def _view(cls, table: Table, rows: Rows | None) -> Samples:
-        # Bypasses `__init__`, which would read and check the data again.
-        view = cls.__new__(cls)
-        view._set(table, rows)  # noqa: SLF001 (its own class)
-        return view
-
-    @classmethod
-    def of_part(
-        cls,
-        data: Any,
-        columns: Mapping[str, str | None] | None = None,
-        *,
-        text_chats: frozenset[str] = frozenset(),
-    ) -> Samples:
-        """Rows that are a part of a dataset: here it is not an error if none of them can be read.
-
-        Args:
-            data: The rows.
-            columns: Role to column.
-            text_chats: `text_chats` of the whole dataset; in a part it cannot be determined, and its texts stay texts.
-        """
-        return cls._view(Table(load(data), columns, "", text_chats=text_chats), None)
-
-    @property
-    def text_chats(self) -> frozenset[str]:
-        """Those of the roles prompt and completion whose texts are read as messages."""
-        return self._table.text_chats
-
-    def part(self, first: int, last: int) -> Samples:
-        """Consecutive rows as a separate dataset: in memory, and numbered from 0."""
-        return self._view(self._table.part(self.row_numbers[first:last]), None)
-
-    def _set(self, table: Table, rows: Rows | None) -> None:
-        self._table = table
-        self._rows = rows
-        self._rewrite: Callable[[StringThread], StringThread] | None = None
-        self._encoder: Encoder | None = None
-        self._codes: NDArray[np.intp] | None = None
-        self._faults: dict[int, CellFault] | None = None
-        self._need = ""
-        self._needing: dict[str, Samples] = {}
-        self._notes: tuple[str, ...] | None = None
-        self._words: RowWords | None = None
-        self._written: dict[str, WrittenColumn] = {}
-
-    def __len__(self) -> int:
-        return len(self._table) if self._rows is None else len(self._rows)
 
     @overload
     def __getitem__(self, row: int) -> Sample: ...
@@ -183,7 +122,7 @@ class Samples(Displayed):
     def _samples(self, rows: Rows) -> Iterator[Sample]:
         table = self._table
         built = self._built(rows)
-        columns = (table.ids[rows], built.wires, table.references(rows), table.groups(rows))
+        columns = (table.ids[rows], built.wires, table.references(rows), self._texts.groups(rows))
         for at, (name, wire, reference, group) in enumerate(zip(*columns, strict=True)):
             if at in built.faults:
                 raise table.error(int(rows[at]), built.faults[at])
@@ -209,38 +148,10 @@ class Samples(Displayed):
         """Plain values (n,), None if there is no reference."""
         return self._table.references(self._rows)
 
-    def references_at(self, rows: Rows | slice) -> NDArray[np.object_]:
-        """The references at these positions of this view (m,), as in `references`."""
-        return self._table.references(self._of_table(rows))
-
-    def faults_at(self, start: int, stop: int) -> dict[int, CellProblem]:
-        """`problems` of the rows from `start` up to `stop`, by their positions in this view."""
-        return self._described(self._encoding.faults_at(start, stop, self._asked))
-
-    def needing(self, need: str) -> Samples:
-        """The same rows; those without a completion are included in `problems`.
-
-        Args:
-            need: "completion" if the last turn must be the assistant's, "turn" if any turn after the last user turn must
-                be, "" for neither; `ANY_ROW` for neither, and later requirements of graders are ignored.
-        """
-        if self._need in (need, ANY_ROW):
-            return self
-        if need not in self._needing:
-            view = self._view(self._table, self._rows)
-            view._rewrite, view._need, view._encoder = self._rewrite, need, self._encoding  # noqa: SLF001 (its own class)
-            self._needing[need] = view
-        return self._needing[need]
-
     @property
     def groups(self) -> NDArray[np.object_]:
         """Text (n,): the group column, else the prompt, else the row's id."""
-        return self._table.groups(self._rows)
-
-    @property
-    def group_hashes(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """An integer for each row's prompt (n,), the same in any process and any part of the data; see `Table.group_hashes`."""
-        return self._table.group_hashes(self._rows)
+        return self._texts.groups(self._rows)
 
     @property
     def group_codes(self) -> NDArray[np.intp]:
@@ -249,7 +160,7 @@ class Samples(Displayed):
         Unreadable rows, each a separate group in `groups`, may be grouped with the others of their prompt here.
         """
         if self._codes is None:
-            self._codes = self._table.group_codes(self._rows)
+            self._codes = self._texts.group_codes(self._rows)
         return self._codes
 
     def completions(self, rows: Rows | slice | None = None) -> list[str | None]:
@@ -263,23 +174,18 @@ class Samples(Displayed):
                 thread.completion()
                 for thread in (self if rows is None else self.take(np.arange(len(self))[rows])).threads
             ]
-        return self._table.completions(self._of_table(rows))
+        return self._texts.completions(self._of_table(rows))
 
     def completion_lengths(self, rows: Rows | slice | None = None) -> NDArray[np.float64]:
         """Characters of each completion (n,), 0 if there is none; `rows` as in `completions`."""
         if self._rewrite is not None:
             return np.array([len(text or "") for text in self.completions(rows)], np.float64)
-        return self._table.completion_lengths(self._of_table(rows))
-
-    def _of_table(self, rows: Rows | slice | None) -> Rows | slice | None:
-        if self._rows is None or rows is None:
-            return self._rows if rows is None else rows
-        return self._rows[rows]
+        return self._texts.completion_lengths(self._of_table(rows))
 
     @property
     def row_numbers(self) -> Rows:
         """Positions in the original frame (n,), counted from 0."""
-        return np.arange(len(self), dtype=np.intp) if self._rows is None else self._rows.copy()
+        return self._numbers() if self._rows is None else self._rows.copy()
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -313,58 +219,9 @@ class Samples(Displayed):
         return dict(self._table.roles)
 
     @property
-    def metadata_names(self) -> tuple[str, ...]:
-        """Columns that are keys of every thread's metadata, including the reference's."""
-        return self._table.metadata
-
-    def require_completion(self) -> None:
-        """Require a column with completions.
-
-        Raises:
-            SamplesError: Neither messages nor a completion column was recognised or mapped.
-        """
-        if len(self):
-            table = self._table
-            require_completion(table.column_names, table.roles, self.source, table.first_cells)
-
-    def require_answers(self) -> None:
-        """Require at least one row with a completion.
-
-        Raises:
-            SamplesError: As `require_completion`, or no row has assistant content.
-        """
-        self.require_completion()
-        if self._need == ANY_ROW:
-            return
-        table = self._table
-        try:
-            is_answered = not len(self) or table.has_answer(self.row_numbers)
-        except UnreadableRowsError:
-            return  # each of its rows fails with its reason
-        if not is_answered:
-            raise no_answers(len(self), table.column_names, table.roles, self.source)
-
-    @property
     def source(self) -> str:
         """Origin of the data; "" if unknown."""
         return self._table.source
-
-    @property
-    def dask_columns(self) -> DaskColumns | None:
-        """The data of a whole Dask DataFrame; None for other data, and for some rows of one."""
-        data = self._table.data
-        whole = self._rows is None and self._rewrite is None
-        return data if whole and isinstance(data, DaskColumns) else None
-
-    @property
-    def known_problems(self) -> dict[int, CellProblem]:
-        """`problems` of the rows that have been sent to graders: no row is read."""
-        return self._described(self._encoding.known_faults(self._asked))
-
-    @property
-    def _asked(self) -> str:
-        """What rows must contain, in the encoder's form."""
-        return "" if self._need == ANY_ROW else self._need
 
     @property
     def problems(self) -> dict[int, CellProblem]:
@@ -375,13 +232,6 @@ class Samples(Displayed):
         if self._faults is None:
             self._faults = self._encoding.faults(self._asked)
         return self._described(self._faults)
-
-    def _described(self, faults: Mapping[int, CellFault]) -> dict[int, CellProblem]:
-        # Without `row_numbers`, an array as long as the dataset.
-        numbers = range(len(self)) if self._rows is None else self._rows
-        return {
-            row: CellProblem.of(fault, self._table.place(int(numbers[row]))) for row, fault in faults.items()
-        }
 
     def threads_and_references(self) -> tuple[list[Wire], NDArray[np.object_]]:
         """The threads of all rows as plain data and the references, in one pass that `problems` also uses."""
@@ -419,49 +269,6 @@ class Samples(Displayed):
         if self._notes is None:
             self._notes = dataset_notes(self._table, self.row_numbers)
         return self._notes
-
-    def packed(self, *, extras: bool = False) -> Packed | Stream:
-        """The rows for the sandbox: encoded once and cached or, if there are many, encoded while they are sent.
-
-        Args:
-            extras: Include the reference, its key in the metadata, and the id, for graders that use them.
-        """
-        return self._encoding.packed(extras=extras)
-
-    def stream(self, *, extras: bool = False) -> Stream:
-        """The rows for the sandbox, encoded while they are sent; see `packed`."""
-        return self._encoding.stream(extras=extras)
-
-    def content_digest(self) -> str:
-        """SHA-256 of turns, tools and metadata: equal for rows read in the same way from the same contents."""
-        return self._encoding.digest()
-
-    @property
-    def _encoding(self) -> Encoder:
-        if self._encoder is None:
-            self._encoder = Encoder(self._table, self._rows, self._rewrite)
-        return self._encoder
-
-    def _build(self) -> Built:
-        return self._built(self._rows)
-
-    def _built(self, rows: Rows | None) -> Built:
-        built = self._table.build(rows)
-        return built if self._rewrite is None else rewritten(built, self._rewrite)
-
-    def rewrite(self, change: Callable[[StringThread], StringThread]) -> Samples:
-        """The same rows with every thread changed by a function, such as an extractor's choice of text.
-
-        Ids, references and groups stay. A row whose thread cannot be changed is included in `problems`.
-
-        Args:
-            change: From a thread to another; it may raise.
-        """
-        view = self._view(self._table, self._rows)
-        before = self._rewrite
-        view._rewrite = change if before is None else lambda thread: change(before(thread))  # noqa: SLF001
-        view._need = self._need  # noqa: SLF001
-        return view
 
     def head(self, n: int = 5) -> Samples:
         """The first n rows, or all if n is larger.
@@ -539,30 +346,7 @@ class Samples(Displayed):
         return view
 
     def __dir__(self) -> list[str]:
-        return [
-            name
-            for name in super().__dir__()
-            if name
-            not in {
-                "content_digest",
-                "dask_columns",
-                "faults_at",
-                "group_hashes",
-                "known_problems",
-                "metadata_names",
-                "needing",
-                "of_part",
-                "packed",
-                "part",
-                "read",
-                "references_at",
-                "require_answers",
-                "require_completion",
-                "rewrite",
-                "text_chats",
-                "threads_and_references",
-            }
-        ]
+        return [name for name in super().__dir__() if name not in _HIDDEN]
 
     def __repr__(self) -> str:
         return as_line(len(self), self._table.roles, len(self._table.metadata), self.source)
@@ -586,3 +370,17 @@ def _count(n: Any) -> int:
     if n < 0:
         raise ValueError(f"n must be 0 or more, not {n}")
     return int(n)
+
+
+def digests_of(samples: Samples, rows: Sequence[int]) -> list[str]:
+    """The digests of some rows; an unreadable row has the digest of an empty conversation.
+
+    Raises:
+        IndexError: A row is out of range.
+    """
+    return [digest_of(thread) for thread in samples.take(rows).threads]
+
+
+def share_texts(first: Samples, second: Samples) -> bool:
+    """Whether both are views of one dataset, so that an id has the same text in both. Reads no row; False is inconclusive."""
+    return first._table is second._table and first._rewrite is second._rewrite  # noqa: SLF001 (an object of this package)

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from workbench.data.templates import handlebars_tree
 from workbench.data.templates.handlebars import Handlebars
-from workbench.data.templates.mustache import Mustache
 from workbench.data.templates.native import parsed
-from workbench.data.templates.placeholders import Braces, OpenAI
+from workbench.data.templates.small_dialects import Braces, Mustache, OpenAI
 from workbench.data.templates.values import TemplateError, at
 
 LOOP_NAMES = {"@index": "index0", "@first": "first", "@last": "last"}

@@ -37,7 +37,7 @@ from workbench.deploy.serve.http import (
 from workbench.deploy.serve.json_body import parsed, weight
 from workbench.deploy.serve.middleware import LOG, SEEN
 from workbench.deploy.serve.wire_forms import NOTHING, Outcomes, WireForm
-from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.code import SandboxedGrader
 from workbench.graders.rule_grader import RuleGrader
 from workbench.sandbox.host.zygote import StartError
 

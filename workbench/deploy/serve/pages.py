@@ -24,7 +24,7 @@ from workbench.deploy.reward.rows import RewardRow
 from workbench.deploy.serve.endpoint import Scoring
 from workbench.deploy.serve.http import NO_SCORE_STATUS, RequestError
 from workbench.deploy.serve.wire_forms import Outcomes, WireForm
-from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.code import SandboxedGrader
 from workbench.graders.combine import Entry
 from workbench.graders.combine.combined import combine
 from workbench.graders.rule_grader import RuleGrader

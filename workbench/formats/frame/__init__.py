@@ -22,7 +22,7 @@ from workbench.core.python_text import parse
 from workbench.formats.frame import combining, runtime
 from workbench.graders.capture.modules import GIVEN
 from workbench.graders.capture.source_edit import parsed
-from workbench.graders.portable.writers import sliced
+from workbench.graders.portable import sliced
 
 BEGIN = "# --- grader workbench: the grader's own text begins ---"
 END = "# --- grader workbench: the grader's own text ends ---"

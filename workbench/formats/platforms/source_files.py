@@ -29,8 +29,8 @@ from workbench.formats.shared.unsupported import (
 from workbench.formats.shared.writing import check_grader
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.graders.capture import capture
-from workbench.graders.capture.foreign import signature_of
-from workbench.graders.capture.moduletext import decorated
+from workbench.graders.capture.analysis import signature_of
+from workbench.graders.capture.module_text import decorated
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable, portable_javascript

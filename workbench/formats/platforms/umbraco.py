@@ -30,10 +30,9 @@ from workbench.formats.shared.unsupported import (
 )
 from workbench.graders import Grader
 from workbench.graders.combine import AllPass, CombiningRule, Entry
-from workbench.graders.structure.guardrail import Guardrail
-from workbench.graders.structure.json import JsonKeys
-from workbench.graders.structure.tool_call import ToolCallMatch
-from workbench.graders.text import Contains, ExactMatch, Regex, StringCheck
+from workbench.graders.structure import Guardrail, JsonKeys, ToolCallMatch
+from workbench.graders.text import Contains, ExactMatch, Regex
+from workbench.graders.text.openai import StringCheck
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.run.suite import Suite
 

@@ -15,9 +15,9 @@ from workbench.graders import Grader
 from workbench.graders.arguments import role_of
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
-from workbench.graders.portable.rule import article
+from workbench.graders.portable_rule import article
 from workbench.graders.rule_grader import RuleGrader
-from workbench.graders.text import TextGrader
+from workbench.graders.text.text_grader import TextGrader
 from workbench.judges import BinaryJudge, LabelJudge
 from workbench.run.suite import Suite
 

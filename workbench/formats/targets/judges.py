@@ -22,7 +22,7 @@ from workbench.formats.targets.placeholder_prompt import (
     placeholder_prompt,
 )
 from workbench.graders.combine import Entry
-from workbench.graders.portable.rule import article
+from workbench.graders.portable_rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
 from workbench.judges.kinds import REPAIRED_PLATFORMS, Judge
 from workbench.judges.kinds.openai import TemplatedJudge

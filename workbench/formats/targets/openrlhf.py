@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from workbench.formats.targets import register_target
 from workbench.formats.targets.base import TEXT, ExportPlan
-from workbench.graders.portable.writers import sliced
-from workbench.graders.rules.queries import completion_of
+from workbench.graders.portable import sliced
+from workbench.graders.rules.threads import completion_of
 
 _LINES = """
 

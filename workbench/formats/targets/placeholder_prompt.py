@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from workbench.core.errors import FormatError
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
-from workbench.data.templates import TemplateError, TemplateRunError
-from workbench.graders.portable.rule import article
+from workbench.data.templates.values import TemplateError, TemplateRunError
+from workbench.graders.portable_rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
 from workbench.judges.kinds import Judge, SampleError
 from workbench.judges.kinds.openai import TemplatedJudge

@@ -16,7 +16,7 @@ from workbench.formats.targets.base import ENTRY_SETTINGS, LIMITS, ExportPlan, O
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
-from workbench.graders.capture.foreign import signature_of_target
+from workbench.graders.capture.analysis import signature_of_target
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.judges.kinds import Judge

@@ -19,14 +19,18 @@ from typing import Any
 from workbench.core.errors import CaptureError
 from workbench.core.python_text import parse
 from workbench.graders.capture import refusals
-from workbench.graders.capture.cells import install
+from workbench.graders.capture.cell_texts import Found, find_function, install
 from workbench.graders.capture.comparison import Fingerprint, prove
 from workbench.graders.capture.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
-from workbench.graders.capture.library import library_values, refuse_library_state
-from workbench.graders.capture.locate import Found, find_function
-from workbench.graders.capture.moduletext import capture_text
+from workbench.graders.capture.module_text import (
+    arranged,
+    assembled,
+    capture_text,
+    import_lines,
+    names_read_by_running,
+)
+from workbench.graders.capture.modules import library_values, refuse_library_state
 from workbench.graders.capture.refusals import CapturedItem, Main, Scope
-from workbench.graders.capture.render import arranged, assembled, import_lines, names_read_by_running
 from workbench.graders.capture.resolve import Resolver
 from workbench.graders.capture.source import Source
 from workbench.graders.capture.source_edit import bindings, statement_text

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.core.errors import CaptureError
 from workbench.core.python_text import parse
-from workbench.graders.capture.cells import CellText, texts_for
+from workbench.graders.capture.cell_texts import CellText, texts_for
 
 MISSING: Any = object()
 """Sentinel for a missing name, because None could be a value."""

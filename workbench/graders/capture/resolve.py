@@ -17,16 +17,17 @@ from typing import Any
 from workbench.core.errors import CaptureError
 from workbench.graders.capture import refusals
 from workbench.graders.capture.analysis import annotations_are_read
+from workbench.graders.capture.cell_texts import find_class, find_function
 from workbench.graders.capture.functions import is_nested, is_plain, literal, matches, own_text, unwrapped
-from workbench.graders.capture.library import EVALUATES, literals_read
-from workbench.graders.capture.locate import find_class, find_function
 from workbench.graders.capture.modules import (
+    EVALUATES,
     GIVEN,
     Import,
     ModuleOwner,
     import_of,
     is_builtin,
     is_replaced,
+    literals_read,
     namespace_of,
     owner_of,
     refuse_module,

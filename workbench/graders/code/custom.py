@@ -21,6 +21,7 @@ from workbench.core import user_functions
 from workbench.core.errors import CaptureError, IsolationError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
+from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, kind
@@ -95,7 +96,7 @@ class CustomGrader(Grader):
     imported: bool = field(default=False, metadata=HANDLING)
     trust: bool = field(default=False, metadata=HANDLING)
     _fn: Callable[..., Any] | None = field(default=None, repr=False)
-    _pool: user_functions.ProcessPool | None = field(default=None, init=False, repr=False, compare=False)
+    _pool: ProcessPool | None = field(default=None, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """State without the processes, which belong to this process."""
@@ -161,12 +162,12 @@ class CustomGrader(Grader):
     async def _in_own_process(self, sample: Sample) -> Any:
         try:
             return await self._in_time(self._processes().call(sample, self.timeout))
-        except user_functions.ProcessLostError as error:
+        except ProcessLostError as error:
             return Grade.failed(ErrorKind.CRASH, str(error))
 
-    def _processes(self) -> user_functions.ProcessPool:
+    def _processes(self) -> ProcessPool:
         if self._pool is None:
-            pool = user_functions.ProcessPool(_Remote(self.target, self._fn))
+            pool = ProcessPool(_Remote(self.target, self._fn))
             with _pool_lock:
                 if self._pool is None:
                     object.__setattr__(self, "_pool", pool)

@@ -16,8 +16,8 @@ from workbench.data.packed import pack
 from workbench.data.samples import Sample, Samples
 from workbench.graders.base import announce, kind
 from workbench.graders.capture import capture
-from workbench.graders.capture.foreign import signature_of
-from workbench.graders.code.sandboxed import SandboxedGrader, SourceGrader
+from workbench.graders.capture.analysis import signature_of
+from workbench.graders.code import SandboxedGrader, SourceGrader
 from workbench.graders.rows import Control
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.program import SIGNATURES, Limits, Program

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import sys
 import types
 from collections.abc import Iterator
@@ -22,12 +21,12 @@ from workbench.data.samples.plain import plain
 from workbench.graders.base import Grader, kind
 from workbench.graders.capture.source import Source
 from workbench.graders.capture.source_edit import parsed
-from workbench.graders.code.sandboxed import SourceGrader, plain_thread
+from workbench.graders.code import SourceGrader, plain_thread
 from workbench.graders.rows import Control
 from workbench.sandbox.platforms import osmosis, osmosis_legacy
 from workbench.sandbox.platforms.modules import OSMOSIS, stand_ins
-from workbench.sandbox.platforms.osmosis import discover_grader, error_category, validate_backend
-from workbench.sandbox.platforms.osmosis_rows import NEITHER, Settled, context, settled
+from workbench.sandbox.platforms.osmosis import discover_grader, validate_backend
+from workbench.sandbox.platforms.osmosis_rows import NEITHER, Settled, context, graded
 
 
 @contextmanager
@@ -154,16 +153,7 @@ class InProcessRollout(Grader):
         ctx = context(thread, reference, metadata, str(sample.id))
         if ctx is None:
             return None, {"reasoning": NEITHER}, None
-        problem = None
-        try:
-            await self.grader.grade(ctx)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001 (reported by category, with the artifacts)
-            category = error_category(error)
-            kind_ = "timeout" if category == "timeout" else "runtime"
-            problem = (kind_, f"{category}: {type(error).__name__}: {error}")
-        return settled(ctx, problem)
+        return await graded(self.grader, ctx, _problem)
 
     @property
     def needs_answer(self) -> str:
@@ -222,3 +212,7 @@ def _module(text: str, *, imported: bool) -> Source:
 
 def _is_grade(node: Any) -> bool:
     return getattr(node, "name", None) == "grade"
+
+
+def _problem(category: str, error: Exception) -> tuple[str, str]:
+    return "timeout" if category == "timeout" else "runtime", f"{category}: {type(error).__name__}: {error}"

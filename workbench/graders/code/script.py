@@ -11,7 +11,7 @@ from workbench.core.errors import CaptureError
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import kind
 from workbench.graders.capture.source import Source
-from workbench.graders.code.sandboxed import SandboxedGrader
+from workbench.graders.code import SandboxedGrader
 from workbench.sandbox.host.zygote import require_engine
 
 _DECLARED = r"^(?:async\s+)?(?:function\s*\*?|const|let|var)\s+{}\b"

@@ -17,7 +17,7 @@ from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES
 from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.combine.combining import CombiningRule, Mean
-from workbench.graders.combine.entry import Entry, as_entry, grades_of_one
+from workbench.graders.combine.entry import Entry, as_entry, check_names, grades_of_one
 from workbench.graders.rows import Control
 from workbench.graders.rule_grader import Unscored
 from workbench.sandbox.host.program import weakest
@@ -183,21 +183,6 @@ class Combined(Grader):
         if not values.get("entries"):
             raise FormatError("a combined grader needs entries")
         return super().build(values)
-
-
-def check_names(entries: Sequence[Entry]) -> None:
-    """Refuse an empty list of entries, and two of one name.
-
-    Raises:
-        ValueError: With the name and a hint.
-    """
-    if not entries:
-        raise ValueError("a suite needs at least one grader")
-    names = [entry.name for entry in entries]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(
-            f"two graders are called {twice[0]!r}; rename one: Contains(..., name='b'), @wb.grader(name='b') or Entry(grader, 'b')"
-        )
 
 
 def _part_record(entry: Entry, grade: Grade) -> dict[str, Any]:

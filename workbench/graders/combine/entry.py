@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.data.samples import Sample, Samples
+from workbench.data.samples.cells import changed
 from workbench.graders.arguments import with_call_help
 from workbench.graders.base import Grader, as_sample, from_spec, is_number
 from workbench.graders.rows import Control, grade_missing
@@ -193,15 +195,14 @@ class Entry:
     async def grade(self, sample: Sample | StringThread) -> Grade:
         """Grade one sample inside async code."""
         sample = as_sample(sample)
-        try:
-            shown_sample = (
-                sample if self.extractor is None else replace(sample, thread=self.show(sample.thread))
-            )
-        except Skip as skip:
-            return Grade.skipped(str(skip) or None)
-        except Exception as error:  # noqa: BLE001 (a user's extractor)
-            return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
-        grade = await self.grader.grade(shown_sample)
+        if self.extractor is not None:
+            thread, error = changed(partial(self.show, sample.thread), sample.thread)
+            if isinstance(error, Skip):
+                return Grade.skipped(str(error) or None)
+            if error is not None:
+                return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
+            sample = replace(sample, thread=thread)
+        grade = await self.grader.grade(sample)
         return replace(self.apply(grades_of_one(grade))[0], printed=grade.printed)
 
     def show(self, thread: StringThread) -> StringThread:
@@ -345,3 +346,18 @@ def _negated(grades: Grades, scored: NDArray[np.bool_]) -> Grades:
     reasoning = {row: f"negated: {text}" if judged[row] else text for row, text in grades.reasoning.items()}
     reasoning |= {int(row): NEGATED for row in np.flatnonzero(judged & (passed == 0))}
     return replace(grades, scores=scores, passed=passed, reasoning=reasoning)
+
+
+def check_names(entries: Sequence[Entry]) -> None:
+    """Refuse an empty list of entries, and two of one name.
+
+    Raises:
+        ValueError: With the name and a hint.
+    """
+    if not entries:
+        raise ValueError("a suite needs at least one grader")
+    names = [entry.name for entry in entries]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(
+            f"two graders are called {twice[0]!r}; rename one: Contains(..., name='b'), @wb.grader(name='b') or Entry(grader, 'b')"
+        )

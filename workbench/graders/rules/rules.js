@@ -1,6 +1,6 @@
 // Rules of code graders in JavaScript: equivalent to the Python files next to this one.
 // Each function starts at the start of a line and ends with a brace in the first column, so that
-// portable/script.py can extract the functions that a grader needs.
+// portable_javascript can extract the functions that a grader needs.
 
 function lastAssistant(input) {
   if (input.response || !callsSilently(input)) return input.response || "";

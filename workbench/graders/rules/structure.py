@@ -1,11 +1,13 @@
-"""Rules that parse a text as JSON. Standard library only."""
+"""Rules of JSON, of tool calls and of OpenAI's templates. Standard library only."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.graders.rules.verdict import Verdict, listed, verdict
+from workbench.graders.rules.text import Verdict, listed, verdict
 
 
 def strict_json(text: str) -> Any:
@@ -54,3 +56,108 @@ def _has_path(value: Any, path: str) -> bool:
             return False
         value = value[part]
     return True
+
+
+def tool_names(calls: Sequence[Any]) -> list[str]:
+    """The names of calls, in order: `function.name` or `name`; a record without one is omitted."""
+    records = [call for call in calls if isinstance(call, Mapping)]
+    inner = [call["function"] if isinstance(call.get("function"), Mapping) else call for call in records]
+    return [name for name in (call.get("name") for call in inner) if isinstance(name, str) and name]
+
+
+def tool_call(
+    actual: Sequence[str],
+    *,
+    expected: tuple[str, ...],
+    mode: str = "any",
+    order: bool = False,
+    ignore_case: bool = False,
+) -> Verdict:
+    """Whether the tools called are the expected ones, in one of the modes; see `ToolCallMatch`."""
+    expected_keys = [name.lower() if ignore_case else name for name in expected]
+    called_keys = [name.lower() if ignore_case else name for name in actual]
+    passed, wrong = _in_mode(mode, (expected_keys, called_keys), (expected, actual))
+    if passed and order and mode in {"all", "exact"}:
+        expected_set = set(expected_keys)
+        passed = [name for name in called_keys if name in expected_set] == expected_keys
+        relevant_calls = [name for name, key in zip(actual, called_keys, strict=True) if key in expected_set]
+        wrong = f"Tool call order mismatch. Expected: {listed(expected)}, Got: {listed(relevant_calls)}"
+    return verdict(passed, f"Tools called: {listed(actual)}", wrong, toolCalls=list(actual))
+
+
+def _in_mode(
+    mode: str, keys: tuple[list[str], list[str]], names: tuple[Sequence[str], Sequence[str]]
+) -> tuple[bool, str]:
+    (expected_keys, called_keys), (expected, actual) = keys, names
+    called_set = set(called_keys)
+    want, got = listed(expected), listed(actual)
+    if not mode:
+        return False, "Unknown validation mode"
+    if mode == "any":
+        return not called_set.isdisjoint(expected_keys), f"Expected at least one of {want} but got {got}"
+    if mode == "none":
+        return called_set.isdisjoint(expected_keys), f"Expected none of {want} but found matches"
+    if mode == "set":
+        return called_set == set(expected_keys), f"Expected the set {want} but got {got}"
+    missing = [name for name, key in zip(expected, expected_keys, strict=True) if key not in called_set]
+    if mode == "all":
+        return not missing, f"Missing expected tools: {listed(missing)}"
+    # Umbraco's Exact: as many calls as names, and every name among them. Neither a set nor a multiset test.
+    return len(called_keys) == len(expected_keys) and not missing, f"Expected exactly {want} but got {got}"
+
+
+_HOLE = re.compile(r"\{\{\s*((?:item|sample)(?:\.[\w-]+|\[\d{1,9}\])*)\s*\}\}")
+_STEP = re.compile(r"\[(\d+)\]|([\w-]+)")
+
+
+def template_item(metadata: Any, reference: Any) -> dict[str, Any]:
+    """The `item` of a sample: its metadata, and its reference unless a column has that name."""
+    item = dict(metadata) if isinstance(metadata, Mapping) else {}
+    item.setdefault("reference", reference)
+    if item["reference"] is None:
+        del item["reference"]  # so that using it fails, instead of comparing with "null"
+    return item
+
+
+def template_sample(text: str, calls: Sequence[Any]) -> dict[str, Any]:
+    """The `sample` of a sample: text, JSON if the text is valid JSON, tool calls, choices."""
+    message = {"role": "assistant", "content": text, **({"tool_calls": list(calls)} if calls else {})}
+    values = {"output_text": text, "output_tools": list(calls), "choices": [{"index": 0, "message": message}]}
+    try:
+        return {**values, "output_json": strict_json(text)}
+    except ValueError:
+        return values
+
+
+def is_plain_template(template: str) -> bool:
+    """Whether `fill_template` can fill the template: its tags are paths in item and sample."""
+    without_tags = _HOLE.sub("", template)
+    return "{{" not in without_tags
+
+
+def fill_template(template: str, values: Mapping[str, Any]) -> str:
+    """The template with its `{{item.path[0]}}` placeholders filled: text unchanged, other values as compact JSON.
+
+    Raises:
+        ValueError: A path that does not exist.
+    """
+    return _HOLE.sub(lambda hole: _as_text(_followed(values, hole[1])), template)
+
+
+def _followed(value: Any, path: str) -> Any:
+    for index, name in _STEP.findall(path):
+        try:
+            value = value[index or name] if isinstance(value, Mapping) else _item(value, index or name)
+        except LookupError:
+            raise ValueError(f"the path {path!r} does not exist") from None
+    return value
+
+
+def _item(value: Any, part: str) -> Any:
+    if isinstance(value, list | tuple) and part.isascii() and part.isdigit():
+        return value[int(part)]
+    raise LookupError(part)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Thread access of a portable grader, on platforms whose threads provide less than `StringThread`."""
+"""What a portable grader reads from a thread that provides less than `StringThread`, and from decoded text of a trainer."""
 
 from __future__ import annotations
 
@@ -49,3 +49,19 @@ class Pattern:
     def __init__(self, text: str) -> None:
         self.search = re.compile(text).search
         self.findall = re.compile(text).findall
+
+
+SPECIAL_TOKENS = (
+    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|end|>", "<|return|>", "<end_of_turn>", "</s>",
+    "<eos>", "<pad>",
+)  # fmt: skip
+"""End tokens of common chat models."""
+
+
+def completion_of(query: str, prompt: str) -> str:
+    """The text after the prompt, without special tokens at its end; white space before them belongs to the completion."""
+    text = query.removeprefix(prompt)
+    # From the end, one token after another: a pattern would search for an end at every character of a long text.
+    while end := next((end for end in SPECIAL_TOKENS if text.rstrip().endswith(end)), ""):
+        text = text.rstrip().removesuffix(end)
+    return text

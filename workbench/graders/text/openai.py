@@ -15,13 +15,12 @@ from workbench.data.samples import Samples
 from workbench.data.templates import compile as compile_template
 from workbench.graders.arguments import check_choice
 from workbench.graders.base import kind
-from workbench.graders.portable.rule import PythonBody, Rule, javascript_literal, javascript_score, refusal
+from workbench.graders.portable_rule import PythonBody, Rule, javascript_literal, javascript_score, refusal
 from workbench.graders.rule_grader import ColumnVerdicts, Unscored, no_reference
-from workbench.graders.rules import templates
+from workbench.graders.rules import structure
 from workbench.graders.rules.similarity import similarity
-from workbench.graders.rules.text import string_check, string_check_holds
-from workbench.graders.rules.verdict import Verdict
-from workbench.graders.text.base import TextGrader, two_reasons
+from workbench.graders.rules.text import Verdict, string_check, string_check_holds
+from workbench.graders.text.text_grader import TextGrader, two_reasons
 
 OUTPUT = "{{sample.output_text}}"
 REFERENCE = "{{item.reference}}"
@@ -60,10 +59,10 @@ class TemplatedGrader(TextGrader):
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:
         """The verdict on the extracted text."""
-        item = templates.template_item(thread.metadata, reference)
+        item = structure.template_item(thread.metadata, reference)
         if "reference" not in item and "item.reference" in self.input + self.reference:
             raise no_reference()
-        values = {"item": item, "sample": templates.template_sample(text, thread.tool_calls())}
+        values = {"item": item, "sample": structure.template_sample(text, thread.tool_calls())}
         return self.compare(self._fill(self.input, values), self._fill(self.reference, values))
 
     def _fill(self, template: str, values: Mapping[str, Any]) -> str:
@@ -83,7 +82,7 @@ class TemplatedGrader(TextGrader):
         """The Python lines that fill in both templates, then those of the rule."""
         assert self.rule is not None
         for name in ("input", "reference"):
-            if not templates.is_plain_template(getattr(self, name)):
+            if not structure.is_plain_template(getattr(self, name)):
                 why = "its template contains more than paths"
                 raise refusal(self, name, why, "use {{item.x}} and {{sample.x}} only")
         texts = [f"fill_template({template!r}, values)" for template in (self.input, self.reference)]
@@ -94,7 +93,7 @@ class TemplatedGrader(TextGrader):
         )
         helpers = ("template_item", "template_sample", "fill_template")
         called = ("threads.reference_of", "threads.calls_of", self.rule.python)
-        return PythonBody((*called, *(f"templates.{name}" for name in helpers)), lines)
+        return PythonBody((*called, *(f"structure.{name}" for name in helpers)), lines)
 
     def score_in_python(self, call: str) -> str:
         """The score in the rule's return value: the first part of a `Verdict`."""

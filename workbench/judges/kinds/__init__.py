@@ -16,7 +16,7 @@ from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.data.samples import Sample
-from workbench.data.templates import TemplateError, TemplateRunError
+from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.arguments import HANDLING
 from workbench.graders.base import Grader
 from workbench.judges.budget import BudgetError

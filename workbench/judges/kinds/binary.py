@@ -11,8 +11,7 @@ from workbench.core.grade import ErrorKind, Grade
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import compile as compile_template
-from workbench.data.templates import thread_variables
-from workbench.data.templates.template import context_text
+from workbench.data.templates import context_text, thread_variables
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
 from workbench.judges.kinds import JSON_OBJECT, Judge, SampleError, json_schema

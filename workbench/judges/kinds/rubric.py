@@ -15,10 +15,10 @@ from workbench.core.files import read_bytes
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
-from workbench.data.templates import Template, TemplateRunError, thread_variables
+from workbench.data.templates import Template, thread_variables
 from workbench.data.templates import compile as compile_template
-from workbench.data.templates.placeholders import check_names
-from workbench.data.templates.values import MAX_SOURCE
+from workbench.data.templates.small_dialects import check_names
+from workbench.data.templates.values import MAX_SOURCE, TemplateRunError
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import as_sample, is_number, kind
 from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema

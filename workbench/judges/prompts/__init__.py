@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 from workbench.core.thread import StringThread, Turn
-from workbench.data.templates import Template, TemplateRunError
+from workbench.data.templates import Template, context_text
 from workbench.data.templates import compile as compile_template
-from workbench.data.templates.template import context_text
+from workbench.data.templates.values import TemplateRunError
 
 _TAG_NAMES = (
     "completion",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_unstable = sys.modules["_wb_unstable"]
+_determinism = sys.modules["_wb_determinism"]
 _contained = sys.modules["_wb_contained"]
 
 FILENAME = "<grader>"
@@ -71,7 +71,7 @@ class Loading:
     def look_for_state(self) -> None:
         """Once checks one to three passed, add warnings on code that makes a score depend on more than its row."""
         try:
-            self.warnings += _unstable.warnings(self._tree, getattr(self._definition, "name", None))
+            self.warnings += _determinism.module_warnings(self._tree, getattr(self._definition, "name", None))
         except Exception:  # noqa: BLE001 (not a check: the determinism check covers a text that cannot be analysed)
             return
 
@@ -231,15 +231,20 @@ def _metadata_warnings(tree: ast.Module) -> list[str]:
 
 def describe(error: BaseException) -> str:
     """One sentence with an exception and the grader's line, safe for any `__str__`."""
-    try:
-        text = str(error)
-    except BaseException:  # noqa: BLE001 (an untrusted __str__)
-        text = "(its message cannot be shown)"
+    text = written(str, error, otherwise="(its message cannot be shown)")
     # Of the type, and `is True`: an untrusted exception may have a `plain` with another meaning.
     name = "" if getattr(type(error), "plain", False) is True else type(error).__name__
     if not name:
         return text[:MAX_MESSAGE] + place(error)
     return (f"{name}: {text}" if text else name)[:MAX_MESSAGE] + place(error)
+
+
+def written(write: Callable[[Any], str], value: object, *, otherwise: str) -> str:
+    """A value as text, also if an untrusted `__str__` or `__repr__` raises."""
+    try:
+        return write(value)
+    except BaseException:  # noqa: BLE001 (see above)
+        return otherwise
 
 
 def place(error: BaseException) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _checks = sys.modules["_wb_checks"]
 _protocol = sys.modules["_wb_protocol"]
-_loops = sys.modules["_wb_loops"]
+_library = sys.modules["_wb_library"]
 FAILED, NOT_SCORED, SKIPPED = _protocol.FAILED, _protocol.NOT_SCORED, _protocol.SKIPPED
 
 
@@ -65,7 +65,7 @@ class Noted:
         self.score, self.note, self.error = score, note or {}, error
 
 
-Stuck: Any = _loops.Stuck
+Stuck: Any = _library.Stuck
 
 
 class Ended(Stuck):  # type: ignore[misc]  # of a file that is loaded by its path
@@ -148,7 +148,7 @@ def drive(
     work = tally.each if tally else _each
     page, start = scores[base : base + size], 0
     while start < (size if until is None else min(size, until[0])) and not (tally and tally.full):
-        loop = _loops.new_loop()
+        loop = _library.new_loop()
         rows = threads[start:]
         # Only here: checking the number before each row would cost a twentieth of a short grader's time.
         look = partial(_cut, rows, until, start)
@@ -303,10 +303,7 @@ def _whole(digits: str) -> int:
 
 
 def _refusal(value: object) -> str:
-    try:
-        description = repr(value)[:80]
-    except BaseException:  # noqa: BLE001 (an untrusted __repr__)
-        description = "a value that cannot be shown"
+    description = _checks.written(repr, value, otherwise="a value that cannot be shown")[:80]
     hint = "; write float(...)" if type(value) is bool else ""
     return f"grade must return a number (int or float), not {description} ({type(value).__name__}){hint}"
 

@@ -24,7 +24,7 @@ from typing import Any
 _checks = sys.modules["_wb_checks"]
 _drive = sys.modules["_wb_drive"]
 _signatures = sys.modules["_wb_signatures"]
-_script_state = sys.modules["_wb_script_state"]
+_determinism = sys.modules["_wb_determinism"]
 _engine: Any = sys.modules.get("_wb_quickjs")
 CheckFailed = _checks.CheckFailed
 
@@ -142,7 +142,7 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
 
     def look_for_state(self) -> None:
         """Warn of randomness and of top-level variables that functions write, as far as the script's text shows them."""
-        self.warnings += _script_state.warnings(self.text)
+        self.warnings += _determinism.script_warnings(self.text)
 
     def _signature(self) -> str:
         type_, count, source = self._definition

@@ -23,7 +23,6 @@ from typing import Any
 
 _thread = sys.modules["_wb_thread"]
 _grade = sys.modules["_wb_grade"]
-_privileges = sys.modules["_wb_privileges"]
 _confine = sys.modules["_wb_confine"]
 _probes = sys.modules["_wb_probes"]
 _checks = sys.modules["_wb_checks"]
@@ -46,7 +45,7 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     output = Output()
     _tidy_process(output)
     _confine.note_address_space()  # before confinement: /proc cannot be read after it
-    held = _privileges.held(privileged=_privileges.give_up())
+    held = _confine.held(privileged=_confine.give_up())
     installed = _confine.lock_down(
         tuple(config["layers"]), config["memory"], read_fd=_protocol.READ_FD, write_fd=_protocol.WRITE_FD
     )

@@ -8,6 +8,7 @@ standard library. When the socket ends, it ends its workers and itself.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib.util
 import json
@@ -21,26 +22,22 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+_LOADER_PREFIXES = ("LD_", "DYLD_")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 _FILES = (
     ("_wb_thread", ("..", "..", "core", "thread.py")),
     ("_wb_grade", ("..", "..", "core", "grade.py")),
     ("_wb_row_columns", ("..", "..", "data", "row_columns.py")),
-    ("_wb_privileges", ("privileges.py",)),
     ("_wb_confine", ("confine.py",)),
     ("_wb_probes", ("probes.py",)),
-    ("_wb_environ", ("environ.py",)),
     ("_wb_fingerprint", ("fingerprint.py",)),
-    ("_wb_chance", ("chance.py",)),
-    ("_wb_unstable", ("unstable.py",)),
+    ("_wb_determinism", ("determinism.py",)),
     ("_wb_contained", ("contained.py",)),
     ("_wb_checks", ("checks.py",)),
     ("_wb_protocol", ("protocol.py",)),
-    ("_wb_loops", ("loops.py",)),
+    ("_wb_library", ("library.py",)),
     ("_wb_drive", ("drive.py",)),
-    ("_wb_outcomes", ("outcomes.py",)),
-    ("_wb_osmosis_model", ("..", "platforms", "osmosis_model.py")),
     ("_wb_osmosis", ("..", "platforms", "osmosis.py")),
     ("_wb_osmosis_rows", ("..", "platforms", "osmosis_rows.py")),
     ("_wb_osmosis_legacy", ("..", "platforms", "osmosis_legacy.py")),
@@ -49,12 +46,10 @@ _FILES = (
     ("_wb_signatures", ("..", "platforms", "signatures.py")),
     ("_wb_trainers", ("..", "platforms", "trainers.py")),
     ("_wb_rollout", ("..", "platforms", "rollout.py")),
-    ("_wb_script_state", ("script_state.py",)),
     ("_wb_javascript", ("javascript.py",)),
     ("_wb_loaders", ("loaders.py",)),
     ("_wb_calls", ("calls.py",)),
     ("_wb_worker", ("worker.py",)),
-    ("_wb_library", ("library.py",)),
 )
 """In this order: a file looks up the files it needs in `sys.modules` during loading."""
 
@@ -97,8 +92,8 @@ def main(control_fd: int, engine: str) -> None:
     load_files()
     sys.modules["_wb_loaders"].show_compatible_modules()
     sys.modules["_wb_probes"].note_processes()
-    sys.modules["_wb_environ"].forget()
-    library = sys.modules["_wb_library"].Library(after_asyncio=sys.modules["_wb_loops"].use_asyncio)
+    forget_loader_paths()
+    library = sys.modules["_wb_library"].Library()
     control = socket.socket(fileno=control_fd)
     children: set[int] = set()
     try:
@@ -108,6 +103,44 @@ def main(control_fd: int, engine: str) -> None:
     finally:
         for pid in children:
             os.kill(pid, signal.SIGKILL)
+
+
+def forget_loader_paths() -> None:
+    """Remove the system loader's search paths from the environment, and from the memory that was passed at the start.
+
+    The interpreter may need them to start (see `host.zygote.environment`). The loader has read them already, so later
+    loads still find their libraries, and graders must not see them.
+
+    `/proc/<pid>/environ` and any code that can read memory would otherwise show the latter as long as the process
+    lives, and the workers are its copies.
+    """
+    # Looked up first: deleting a variable removes its entry from the table that leads to its text.
+    strings = _environment_texts()
+    for name in [name for name in os.environ if name.startswith(_LOADER_PREFIXES)]:
+        del os.environ[name]
+    for address in strings:
+        text = ctypes.string_at(address)
+        if text.startswith(tuple(prefix.encode() for prefix in _LOADER_PREFIXES)):
+            ctypes.memset(address, 0, len(text))
+
+
+def _environment_texts() -> list[int]:
+    """Addresses of the environment's texts, as passed to this process."""
+    libc = ctypes.CDLL(None)
+    try:
+        if sys.platform == "darwin":
+            # A library on macOS cannot access `environ` by its name.
+            where = libc["_NSGetEnviron"]
+            where.restype = ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))
+            table = where().contents
+        else:
+            table = ctypes.POINTER(ctypes.c_void_p).in_dll(libc, "environ")
+    except (AttributeError, ValueError):
+        return []  # a C library that does not export them
+    addresses: list[int] = []
+    while table and (address := table[len(addresses)]):
+        addresses.append(int(address))
+    return addresses
 
 
 def _next_request(control: socket.socket, library: Any) -> tuple[dict[str, object], list[int]] | None:

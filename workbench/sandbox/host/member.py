@@ -14,10 +14,9 @@ from workbench.core.display_text import clean
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import SCORED
 from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
-from workbench.sandbox.host.answers import read_checks
-from workbench.sandbox.host.batches import BatchSlice, Request, WorkerSlot
-from workbench.sandbox.host.program import CHECKS, Program
-from workbench.sandbox.host.results import RowResults, page_of
+from workbench.sandbox.host.batches import BatchSlice
+from workbench.sandbox.host.program import CHECKS, Program, read_checks
+from workbench.sandbox.host.results import Request, RowResults, WorkerSlot, page_of
 from workbench.sandbox.host.worker import Worker, WorkerLostError
 from workbench.sandbox.host.zygote import is_stopped
 

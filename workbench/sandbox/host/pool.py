@@ -19,21 +19,18 @@ from typing import Any
 
 from workbench.core.errors import SandboxError
 from workbench.core.grades import Grades
-from workbench.core.system_limits import limited
+from workbench.core.system_limits import limited, undo_on_error
 from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
-from workbench.sandbox.host import source_checks
-from workbench.sandbox.host.memory import BUFFER_BYTES, Blob
-from workbench.sandbox.host.prepared import Prepared
-from workbench.sandbox.host.program import Limits, Program
+from workbench.sandbox.host import validation
+from workbench.sandbox.host.determinism import check_source
+from workbench.sandbox.host.program import Limits, Program, default_workers
 from workbench.sandbox.host.run import RunOutcome, SandboxRun
-from workbench.sandbox.host.source_checks import Checked, repeat_calls
-from workbench.sandbox.host.worker import Layout, Worker, WorkerLostError
+from workbench.sandbox.host.validation import Validation
+from workbench.sandbox.host.worker import BUFFER_BYTES, Blob, Layout, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import CleanupThread, StartError, Zygote
 
 Wire = Sequence[Any]
-
-
 LAYERS = ("landlock", "rlimits", "seccomp", "audit")
 RESIDENT_ROWS = 160_000
 """Maximum rows decoded in warm workers: 1.6 kB each, so 256 MB in total. Larger sets are decoded when needed."""
@@ -47,14 +44,37 @@ _DECODED = 8
 the run. Rows of a few hundred bytes take four."""
 
 
-def cores() -> int:
-    """Number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 2
+class Prepared:
+    """One worker, once it has started; a caller that cannot wait for it starts its own.
 
+    Args:
+        start: Starts it.
+        discard: Takes it if it is not used.
+    """
 
-def default_workers() -> int:
-    """Default number of workers of a run: all cores except one, at least one."""
-    return max(1, cores() - 1)
+    def __init__(self, start: Callable[[], Worker], discard: Callable[[Worker], object]) -> None:
+        self._start, self._discard = start, discard
+        self._lock = threading.Lock()
+        self._worker: Worker | None = None
+        self._is_wanted = True
+
+    def begin(self) -> None:
+        """Start it, unless it was discarded. To be called on another thread than `take`."""
+        with self._lock:
+            if self._is_wanted:
+                self._worker = self._start()
+
+    def take(self) -> Worker | None:
+        """Take over the worker; None if it was not started yet. Waits for a running start."""
+        with self._lock:
+            self._is_wanted = False
+            worker, self._worker = self._worker, None
+            return worker
+
+    def close(self) -> None:
+        """Discard it if it was not taken."""
+        if (worker := self.take()) is not None:
+            self._discard(worker)
 
 
 @dataclass
@@ -95,30 +115,32 @@ class Pool:
         worker.close()
         return info
 
-    def check(self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = ()) -> Checked:
-        """Run the checks on a source, and a test run on each labelled thread, stopping at the first failure.
+    def check(
+        self, program: Program, threads: Sequence[tuple[str, StringThread | Wire]] = (), *, sha256: str = ""
+    ) -> Validation:
+        """Run the five checks on a source, with a test run on each labelled thread, stopping at the first failure.
 
         If all pass, the threads are graded again in another order; a score that changes gives a warning.
 
-        Graders that are given more than a thread take rows, as `row_columns.row_wire` makes them.
+        Args:
+            program: What to validate, in any language and with any signature.
+            threads: Labels and threads; rows of `row_columns.row_wire` for graders that are given more than a thread.
+            sha256: Hash of the text, for the result.
 
         Raises:
             SandboxError: The sandbox cannot start on this machine.
         """
-        worker = self._worker(program.limits, library=program.needs_full_stdlib)
+        fresh = partial(self._worker, program.limits, library=program.needs_full_stdlib)
+        worker = fresh()
         try:
             program.require(worker.level)
             rows = [
                 (label, row.to_wire() if isinstance(row, StringThread) else row) for label, row in threads
             ]
-            checked = source_checks.check(worker, program, rows)
+            checked = validation.check(worker, program, rows)
             if rows and not checked.has_failed and checked.seconds < _SLOW_SECONDS:
-                checked.warnings += repeat_calls(
-                    worker,
-                    lambda: self._worker(program.limits, library=program.needs_full_stdlib),
-                    program, rows, checked.scores,
-                )  # fmt: skip
-            return checked
+                checked.warnings += check_source(fresh, program, rows, checked.scores)
+            return checked.validation(program, sha256)
         finally:
             worker.close()
 
@@ -130,7 +152,7 @@ class Pool:
         """
         worker = self._worker(Limits())
         try:
-            return source_checks.fingerprint(worker, text, names)
+            return validation.fingerprint(worker, text, names)
         finally:
             worker.close()
 
@@ -267,14 +289,11 @@ class Pool:
 
     @staticmethod
     def _ready(worker: Worker) -> Worker:
-        try:
-            worker.await_ready()
-        except WorkerLostError as death:
-            worker.close()
-            raise StartError("a sandbox worker did not start", found=death.reason) from death
-        except BaseException:  # an interrupt: no other code knows this worker
-            worker.close()
-            raise
+        with undo_on_error(worker.close):  # after an interrupt too: no other code knows this worker
+            try:
+                worker.await_ready()
+            except WorkerLostError as death:
+                raise StartError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
     def start(self, program: Program, *, buffer_bytes: int = 0, extras: bool = False) -> Worker:

@@ -1,8 +1,9 @@
-"""`Program`: what a worker loads, its limits, the part of the standard library it needs, and the labels of isolation levels."""
+"""`Program`: what a worker loads, its limits and checks, the part of the standard library it needs, and isolation levels."""
 
 from __future__ import annotations
 
 import io
+import math
 import re
 import sys
 import tokenize
@@ -13,20 +14,20 @@ from itertools import pairwise
 from typing import Any
 
 from workbench.core.cached import cached_property
+from workbench.core.display_text import clean
 from workbench.core.errors import IsolationError
+from workbench.core.system_limits import cores
+from workbench.sandbox.host.worker import WorkerLostError
 
 CHECKS = ("syntax", "structure", "signature", "execution", "test_run")
 """The five checks, in order."""
-
 OWN_PROCESS_HINT = (
     "compute it beforehand in a column of the data and read thread.metadata; or run a function of one thread "
     "with your rights, in a separate process: wb.CustomGrader(function, own_process=True, timeout=10)"
 )
 """The hint for a grader that needs an installed package."""
-
 MOCK_LABEL = "the mock thread"
 """Label of the test run on `mock_thread`. Columns that the grader requires are generated, and its line lists them."""
-
 ISOLATION = {
     "kernel": "Isolated (kernel-enforced): no file, network, process or environment; tested in every worker",
     "partial": "Partly isolated (kernel limits): cannot open files or sockets, nor reach other processes' memory; "
@@ -35,16 +36,12 @@ ISOLATION = {
     "none": "Not isolated: runs with your rights",
 }
 """Isolation labels, strongest first, and what each guarantees."""
-
-
 LANGUAGES = ("python", "javascript", "rollout")
 """What a worker can load: a Python function, a JavaScript function, an Osmosis `Grader` class."""
-
 SIGNATURES = ("thread", "letta", "openai", "osmosis", "trl", "verl", "openrlhf", "together")
 """Parameters of a Python grade function: `(thread)`, `(sample, submission)`, `(sample, item)`,
 `(solution_str, ground_truth, extra_info)`, and the trainers' signatures: `(prompts, completions, **columns)`,
 `(data_source, solution_str, ground_truth, extra_info)`, `(queries, prompts, labels)`, `(prediction, target)`."""
-
 SHARED_SECONDS = 0.2
 """Seconds that rows of one command may take together. After that, all rows after the current one are returned, and only
 the host's clock counts, because the progress counter is in memory that the grader can write to. Four times the target
@@ -57,10 +54,7 @@ IMPORTED_SECONDS = 60.0
 that hang at that limit take six minutes, then a run stops."""
 IMPORTED_MB = 2048
 """Maximum MiB that imported source may request: four times the default, so that a laptop's workers do not swap."""
-
 _NAMES = {"row_seconds": "timeout"}  # the parameter's public name
-
-
 _OUTCOMES = re.compile(r"\b(Grade|Skip)\b")
 """Names that a Python grader must mention to return more than a number. A false match only costs speed."""
 
@@ -173,6 +167,72 @@ def weakest(*levels: str) -> str:
     """The weakest of some isolation labels; "" is ignored."""
     order = list(ISOLATION)
     return max((level for level in levels if level), key=order.index, default="")
+
+
+def default_workers() -> int:
+    """Default number of workers of a run: all cores except one, at least one."""
+    return max(1, cores() - 1)
+
+
+CheckResult = tuple[str, bool, str, float]
+"""Name, passed, message, seconds."""
+
+
+def read_checks(reply: Mapping[str, Any], names: Sequence[str]) -> list[CheckResult]:
+    """The checks of one stage: all of `names` passed, or those up to the first that failed.
+
+    Raises:
+        WorkerLostError: The reply is malformed, which a genuine worker never sends.
+    """
+    entries = reply.get("checks")
+    if not isinstance(entries, list) or not 0 < len(entries) <= len(names):
+        raise WorkerLostError("malformed reply")
+    checks = [_check(entry, name) for entry, name in zip(entries, names, strict=False)]
+    passed = [check[1] for check in checks]
+    if not all(passed[:-1]) or (passed[-1] and len(checks) < len(names)):
+        raise WorkerLostError("malformed reply")
+    return checks
+
+
+def _check(entry: Any, expected: str) -> CheckResult:
+    if not isinstance(entry, list) or len(entry) != 4:
+        raise WorkerLostError("malformed reply")
+    name, passed, message, seconds = entry
+    well_formed = name == expected and isinstance(passed, bool) and isinstance(message, str)
+    # Exactly a float, as a genuine worker's clock returns: an int may have more digits than a float can represent.
+    if not well_formed or type(seconds) is not float or not 0 <= seconds < math.inf:
+        raise WorkerLostError("malformed reply")
+    return (expected, passed, clean(message), seconds)
+
+
+def read_description(reply: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The reply of `child.fingerprint.describe` for `names`: one value per name, and the nodes that values refer to.
+
+    The parts are not cleaned, because they are compared. Every reference leads to a node.
+
+    Raises:
+        WorkerLostError: The reply is malformed, which a genuine worker never sends.
+    """
+    described = reply.get("names")
+    values, nodes = (
+        (described.get("names"), described.get("nodes")) if isinstance(described, dict) else (0, 0)
+    )
+    if (
+        not isinstance(values, dict)
+        or not isinstance(nodes, list)
+        or any(name not in values for name in names)
+    ):
+        raise WorkerLostError("malformed reply")
+    pending: list[Any] = [values, nodes]
+    while pending:  # iterative: a reply may nest deeper than the recursion limit
+        part = pending.pop()
+        if isinstance(part, list) and part[:1] == ["ref"] and len(part) == 2:
+            # Exactly an int: True would be accepted as node 1.
+            if type(part[1]) is not int or not 0 <= part[1] < len(nodes):
+                raise WorkerLostError("malformed reply")
+        elif isinstance(part, list | dict):
+            pending.extend(part.values() if isinstance(part, dict) else part)
+    return {"names": values, "nodes": nodes}
 
 
 ALWAYS = frozenset({

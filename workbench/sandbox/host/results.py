@@ -1,63 +1,108 @@
-"""The grades of one run, written from replies: scores, notes, failures, and the finished rows of crashed workers."""
+"""Rows at a worker and what becomes of them: ranges in flight, grades written from replies, the errors of workers that ended.
+
+A grader can write to its worker's reply descriptor, so any reply may be forged. A forged reply can misreport the grader's
+own rows. It must not raise anything here or affect the results of another grader.
+"""
 
 from __future__ import annotations
 
+import math
+import os
+import signal
 import sys
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from workbench.core.grade import Grade, GradeError
+from workbench.core.display_text import clean
+from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, FAILED, NOT_SCORED, SKIPPED
-from workbench.sandbox.host.answers import noted, read_errors, read_notes, unscored
-from workbench.sandbox.host.batches import Request, WorkerSlot
+from workbench.sandbox.host.worker import ENDED, NOT_READING, STOPPED, TIMED_OUT, Worker, WorkerLostError
 
+WORKER_KINDS = frozenset({
+    ErrorKind.TIMEOUT, ErrorKind.MEMORY, ErrorKind.RUNTIME, ErrorKind.RETURN_TYPE, ErrorKind.NOT_FINITE, ErrorKind.OUT_OF_RANGE,
+})  # fmt: skip
+"""Kinds that the package's code in a worker reports. All other kinds describe events outside the worker, such as
+an exhausted budget or a stopped run, and decide whether a row counts. A grader must not be able to choose those.
+*sandbox* is excluded: a forged or incomplete reply counts as a failure of the grader."""
+MAX_REASONING = 20_000
+"""Maximum characters of a row's reasoning."""
+MAX_DEPTH = 50
+"""Maximum nesting depth of a row's metadata."""
 MAX_KEPT = 256 * 1024 * 1024
 """Bytes of memory for the notes and error texts of one run: a hundred thousand rows could return 128 KiB each.
 Later ones are shortened or omitted, with a remark."""
 _SHORT = 100
 _ATOM = 32  # bytes of a number
+FIRST_ROWS = 8
+"""Rows of the first command, before any row time is known."""
 
 
-class NoteMemory:
-    """The memory budget for the notes and error texts of one run.
+@dataclass
+class Request:
+    """A range of rows in flight, the half of the page for its scores, and the bytes of its rows if these were sent.
 
-    Args:
-        total: Bytes.
+    `asked` is the requested number of rows; `count` is lower if rows were removed later.
     """
 
-    def __init__(self, total: int = MAX_KEPT) -> None:
-        self._total = self._left = total
+    first: int
+    count: int
+    half: int
+    seq: int
+    size: int = 0
+    asked: int = 0
 
-    def errors(self, reply: Mapping[str, Any]) -> dict[int, GradeError]:
-        """The error table of a reply; if no memory remains, the texts are cut to 100 characters."""
-        errors = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
-        # As a set: rows that fail for the same reason share its text.
-        self._left -= sum(map(sys.getsizeof, {error.message for error in errors.values()}))
-        return errors
-
-    def notes(self, reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
-        """The notes of a reply; if no memory remains, each is replaced by a remark."""
-        if self._left <= 0:  # not even parsed: that takes time
-            return {offset: self._mark() for offset in noted(reply, count)}
-        notes = read_notes(reply, count)
-        self._left -= sum(map(weight, notes.values()))
-        return notes
-
-    def _mark(self) -> dict[str, Any]:
-        return {"metadata": {"_error": {"code": "run_notes_too_large", "max_size_bytes": self._total}}}
+    def __post_init__(self) -> None:
+        self.asked = self.asked or self.count
 
 
-def weight(value: Any) -> int:
-    """Approximate bytes that plain JSON takes in memory: up to thirty times its text."""
-    if isinstance(value, str):
-        return sys.getsizeof(value)
-    if isinstance(value, dict):
-        return sys.getsizeof(value) + sum(sys.getsizeof(key) + weight(item) for key, item in value.items())
-    return sys.getsizeof(value) + sum(map(weight, value)) if isinstance(value, list) else _ATOM
+@dataclass(eq=False)
+class WorkerSlot:
+    """A worker with its rows, whether it has loaded the program, and the bytes of rows that it can be sent.
+
+    `mark` is the plausible number of rows it has finished, `since` the start of its time, `cut_at` when all rows
+    after the current one were removed.
+    """
+
+    ranges: deque[tuple[int, int]]
+    worker: Worker | None = None
+    loaded: bool = False
+    requests: deque[Request] = field(default_factory=deque)
+    batch_rows: int = FIRST_ROWS
+    mark: int = -1
+    since: float = 0.0
+    since_mark: float = 0.0
+    cut_at: float | None = None
+    buffer_bytes: int = 0
+
+    @property
+    def left(self) -> int:
+        """Rows not yet requested."""
+        return sum(stop - start for start, stop in self.ranges)
+
+    def take(self, count: int) -> tuple[int, int] | None:
+        """Rows from the front."""
+        if not self.ranges:
+            return None
+        start, stop = self.ranges.popleft()
+        cut = min(stop, start + count)
+        if cut < stop:
+            self.ranges.appendleft((cut, stop))
+        return start, cut
+
+    def give(self, most: int) -> tuple[int, int] | None:
+        """Rows from the back, for a slot without rows; at most half of the last range."""
+        if not self.ranges:
+            return None
+        start, stop = self.ranges.pop()
+        cut = max(start, stop - max(1, min(most, (stop - start) // 2)))
+        if cut > start:
+            self.ranges.append((start, cut))
+        return cut, stop
 
 
 class RowResults:
@@ -186,46 +231,211 @@ def page_of(slot: WorkerSlot, request: Request) -> tuple[np.ndarray[Any, Any], n
     return bits.view(np.float64), bits
 
 
-LOST_SHARE = 0.1
-"""Crashed workers per decided row above which a run stops. A worker start takes as long as grading thousands of rows,
-so above one in ten nearly all time is spent starting workers. Frequent crashes are also not random, so the mean
-of the other rows would be a poor estimate for the grader."""
-MIN_CRASHES = 30
-"""Crashes before the ratio counts. Fewer take only seconds; at 30 the standard error of the ratio is a fifth of it
-(1/sqrt(30)), so a cluster of bad rows at the start of a file does not stop the run."""
+class NoteMemory:
+    """The memory budget for the notes and error texts of one run.
 
-
-@dataclass
-class Lost:
-    """Counts the worker crashes of one run.
-
-    Attributes:
-        most_in_row: Consecutive crashes without a graded row before the run stops.
-        total: Crashes so far.
-        in_row: Crashes since the last graded row.
+    Args:
+        total: Bytes.
     """
 
-    most_in_row: int
-    total: int = 0
-    in_row: int = 0
+    def __init__(self, total: int = MAX_KEPT) -> None:
+        self._total = self._left = total
 
-    def add(self) -> None:
-        """Count one crash."""
-        self.total += 1
-        self.in_row += 1
+    def errors(self, reply: Mapping[str, Any]) -> dict[int, GradeError]:
+        """The error table of a reply; if no memory remains, the texts are cut to 100 characters."""
+        errors = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
+        # As a set: rows that fail for the same reason share its text.
+        self._left -= sum(map(sys.getsizeof, {error.message for error in errors.values()}))
+        return errors
 
-    def enough(self, decided: int, reason: str) -> str:
-        """Why the run must stop; "" if it may continue.
+    def notes(self, reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
+        """The notes of a reply; if no memory remains, each is replaced by a remark."""
+        if self._left <= 0:  # not even parsed: that takes time
+            return {offset: self._mark() for offset in noted(reply, count)}
+        notes = read_notes(reply, count)
+        self._left -= sum(map(weight, notes.values()))
+        return notes
 
-        Args:
-            decided: Rows that have a score, a failure or a skip.
-            reason: Why the last worker ended.
-        """
-        if self.in_row >= self.most_in_row:
-            return f"stopped after {self.in_row} consecutive worker crashes ({reason}); remaining rows not graded"
-        if self.total >= MIN_CRASHES and self.total > LOST_SHARE * decided:
-            return (
-                f"stopped after {self.total:,} worker crashes on {decided:,} rows, more than one in ten ({reason}); "
-                "remaining rows not graded"
-            )
+    def _mark(self) -> dict[str, Any]:
+        return {"metadata": {"_error": {"code": "run_notes_too_large", "max_size_bytes": self._total}}}
+
+
+def weight(value: Any) -> int:
+    """Approximate bytes that plain JSON takes in memory: up to thirty times its text."""
+    if isinstance(value, str):
+        return sys.getsizeof(value)
+    if isinstance(value, dict):
+        return sys.getsizeof(value) + sum(sys.getsizeof(key) + weight(item) for key, item in value.items())
+    return sys.getsizeof(value) + sum(map(weight, value)) if isinstance(value, list) else _ATOM
+
+
+def read_errors(reply: Mapping[str, Any], limit: int = 2000) -> dict[int, GradeError]:
+    """The error table of a range of rows, each text cut to `limit` characters.
+
+    Forged entries are omitted and their rows report that no reason was given. A reserved kind becomes *runtime*.
+    """
+    texts, entries = reply.get("texts"), reply.get("errors")
+    if not isinstance(texts, list) or not isinstance(entries, list):
+        return {}
+    # Each text once: many rows fail for the same reason and share one object.
+    messages = [clean(text, limit) if isinstance(text, str) else "" for text in texts]
+    shared: dict[tuple[str, int], GradeError] = {}
+    errors: dict[int, GradeError] = {}
+    for entry in entries:
+        try:
+            row, kind, text = entry
+            if (kind, text) not in shared:
+                shared[kind, text] = _error(ErrorKind(kind), messages[text])
+            errors[int(row)] = shared[kind, text]
+        except (TypeError, ValueError, IndexError, OverflowError):
+            # Forged: not a triple, an unknown kind, not a text, a missing text, or an infinite row index.
+            continue
+    return errors
+
+
+def _error(kind: ErrorKind, message: str) -> GradeError:
+    if kind in WORKER_KINDS:
+        return GradeError(kind, message)
+    return GradeError(ErrorKind.RUNTIME, f"worker reported reserved error kind {kind}: {message}")
+
+
+def read_notes(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
+    """Offset to what a grader returned with its score: `reasoning` (text), `metadata` (plain JSON), `passed` (bool).
+
+    Texts are cut and cleaned like all worker output. Entries of another shape are omitted.
+    """
+    return {offset: _note(entry) for offset, entry in noted(reply, count).items()}
+
+
+def noted(reply: Mapping[str, Any], count: int) -> dict[int, dict[str, Any]]:
+    """The unchecked notes of a reply; only their row indices are checked."""
+    entries, notes = reply.get("notes"), {}
+    for entry in entries if isinstance(entries, list) else ():
+        well_formed = (
+            isinstance(entry, list)
+            and len(entry) == 2
+            # Exactly an int: True would be accepted as row 1.
+            and type(entry[0]) is int
+            and isinstance(entry[1], dict)
+        )
+        if well_formed and 0 <= entry[0] < count:
+            notes[entry[0]] = entry[1]
+    return notes
+
+
+def _note(entry: dict[str, Any]) -> dict[str, Any]:
+    reasoning, metadata = entry.get("reasoning"), entry.get("metadata")
+    note: dict[str, Any] = {"passed": entry["passed"]} if isinstance(entry.get("passed"), bool) else {}
+    if isinstance(reasoning, str):
+        note["reasoning"] = clean(reasoning, MAX_REASONING)
+    if isinstance(metadata, dict) and metadata:
+        note["metadata"] = _cleaned(metadata, 0)
+    return note
+
+
+def _cleaned(value: Any, depth: int) -> Any:
+    """Plain JSON with every text cleaned; a placeholder replaces values that are nested too deeply."""
+    if isinstance(value, str):
+        # Not cut: the reply size is already limited.
+        return clean(value, len(value))
+    if depth > MAX_DEPTH:
+        return "(nested too deeply)"
+    if isinstance(value, dict):
+        return {clean(key, len(key)): _cleaned(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(item, depth + 1) for item in value]
+    # A forged reply may contain NaN, which exported JSON files cannot represent.
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_done(reply: Mapping[str, Any], count: int) -> int:
+    """The number of graded rows of a range: all, or fewer if their notes filled the reply.
+
+    Raises:
+        WorkerLostError: The number is invalid; otherwise a worker that does nothing would get requests forever.
+    """
+    rows = reply.get("done", count)
+    if type(rows) is not int or not 0 < rows <= count:
+        raise WorkerLostError("malformed reply")
+    return rows
+
+
+def unscored(score: np.float64, bits: np.uint64) -> GradeError:
+    """Why a row has no score if the worker gave no reason."""
+    if bits in (NOT_SCORED, FAILED):
+        return GradeError(ErrorKind.RUNTIME, "the worker gave no score and no reason")
+    return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
+
+
+OUTSIDE = "from outside"
+"""Cause of a loss that is not the row's fault: the user, a system short of memory, the end of the sandbox's process."""
+_SIGNALS = frozenset(
+    getattr(signal, name)
+    for name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+)
+"""Signals that a confined row cannot send, not even to its process."""
+
+
+def cause_of(death: WorkerLostError, status: int | None) -> str:
+    """Why a worker ended, if that may not be the fault of its current row; "" if it certainly is.
+
+    Args:
+        death: The observed end.
+        status: Its wait status, read if it ended by itself; None if it is no longer available.
+    """
+    if death.reason == STOPPED:
+        return OUTSIDE
+    if death.reason != ENDED:
         return ""
+    if status is None:
+        return OUTSIDE
+    if not os.WIFSIGNALED(status):
+        return ""
+    number = os.WTERMSIG(status)
+    return OUTSIDE if number in _SIGNALS else f"signal {number}"
+
+
+def twice(death: WorkerLostError, status: int | None) -> GradeError:
+    """The error of a row at which two workers ended, at least one for a reason that may be outside the row."""
+    how = death.reason
+    if status is not None and os.WIFSIGNALED(status):
+        how = f"signal {os.WTERMSIG(status)}"
+    message = f"two workers that graded this row were killed from outside, by a user or for memory ({how})"
+    return GradeError(ErrorKind.SANDBOX, message)
+
+
+def ends_loading(death: WorkerLostError, status: int | None) -> bool:
+    """Whether the loss of a worker during loading is evidence about the module.
+
+    A killed worker is not: the system or a user may have ended it, and the next worker may load the module.
+    """
+    killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return death.reason not in {ENDED, NOT_READING} or not killed
+
+
+def verdict(
+    death: WorkerLostError, status: int | None, seconds: float, *, missing: str = "no reply"
+) -> GradeError:
+    """The error for the row or check at which a worker ended; `missing` names what was not received in time."""
+    if death.reason == TIMED_OUT:
+        return GradeError(
+            ErrorKind.TIMEOUT, f"timed out: {missing} within {seconds:g} s; the soft limit was ignored"
+        )
+    if death.reason != ENDED or status is None:
+        return GradeError(ErrorKind.CRASH, f"the worker was ended: {death.reason}")
+    if not os.WIFSIGNALED(status):
+        code = os.waitstatus_to_exitcode(status)
+        return GradeError(ErrorKind.CRASH, f"the grader ended its own process (exit code {code})")
+    number = os.WTERMSIG(status)
+    # A worker that the host ended has another reason, so the system most likely sent this signal.
+    if number == signal.SIGKILL:
+        return GradeError(ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory")
+    return GradeError(ErrorKind.CRASH, f"the grader crashed its process ({_signal_name(number)})")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"  # a real-time signal has no name

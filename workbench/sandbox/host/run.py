@@ -22,12 +22,17 @@ from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, MAX_ROWS, NOT_SCORED, NOTED_ROWS
-from workbench.sandbox.host.answers import ends_loading, read_checks, read_done, verdict
-from workbench.sandbox.host.batches import Request, WorkerSlot
-from workbench.sandbox.host.memory import BUFFER_BYTES
-from workbench.sandbox.host.program import CHECKS, SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.results import Lost, RowResults, page_of
-from workbench.sandbox.host.worker import TIMED_OUT, Worker, WorkerLostError, readable
+from workbench.sandbox.host.program import CHECKS, SHARED_SECONDS, Program, read_checks, weakest
+from workbench.sandbox.host.results import (
+    Request,
+    RowResults,
+    WorkerSlot,
+    ends_loading,
+    page_of,
+    read_done,
+    verdict,
+)
+from workbench.sandbox.host.worker import BUFFER_BYTES, TIMED_OUT, Worker, WorkerLostError, readable
 
 _TARGET_SECONDS = 0.05
 """Target seconds of one command: long enough to hide the round trip, short enough for live progress."""
@@ -38,6 +43,49 @@ _DECODED_BYTES = 20_000_000
 _TICK_SECONDS = 0.05
 _GRACE_SECONDS = 1.0
 """Grace period in seconds for running ranges when a run is stopped: on an idle machine they take a twentieth of it."""
+LOST_SHARE = 0.1
+"""Crashed workers per decided row above which a run stops. A worker start takes as long as grading thousands of rows,
+so above one in ten nearly all time is spent starting workers. Frequent crashes are also not random, so the mean
+of the other rows would be a poor estimate for the grader."""
+MIN_CRASHES = 30
+"""Crashes before the ratio counts. Fewer take only seconds; at 30 the standard error of the ratio is a fifth of it
+(1/sqrt(30)), so a cluster of bad rows at the start of a file does not stop the run."""
+
+
+@dataclass
+class Lost:
+    """Counts the worker crashes of one run.
+
+    Attributes:
+        most_in_row: Consecutive crashes without a graded row before the run stops.
+        total: Crashes so far.
+        in_row: Crashes since the last graded row.
+    """
+
+    most_in_row: int
+    total: int = 0
+    in_row: int = 0
+
+    def add(self) -> None:
+        """Count one crash."""
+        self.total += 1
+        self.in_row += 1
+
+    def enough(self, decided: int, reason: str) -> str:
+        """Why the run must stop; "" if it may continue.
+
+        Args:
+            decided: Rows that have a score, a failure or a skip.
+            reason: Why the last worker ended.
+        """
+        if self.in_row >= self.most_in_row:
+            return f"stopped after {self.in_row} consecutive worker crashes ({reason}); remaining rows not graded"
+        if self.total >= MIN_CRASHES and self.total > LOST_SHARE * decided:
+            return (
+                f"stopped after {self.total:,} worker crashes on {decided:,} rows, more than one in ten ({reason}); "
+                "remaining rows not graded"
+            )
+        return ""
 
 
 @dataclass
@@ -314,8 +362,9 @@ class SandboxRun:
             self._outcome.stopped = self._lost.enough(self._results.done, death.reason)
 
     def _note_output(self, reply: Mapping[str, Any]) -> None:
-        if not self._outcome.output and isinstance(reply.get("output"), str):
-            self._outcome.output = clean(reply["output"], 4000)
+        output = reply.get("output")
+        if output and not self._outcome.output and isinstance(output, str):
+            self._outcome.output = clean(output, 4000)
 
     def _report_progress(self, *, force: bool = False) -> None:
         now = time.monotonic()

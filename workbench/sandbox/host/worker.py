@@ -1,4 +1,4 @@
-"""One worker as seen from the host (fork it, send commands, read replies, end it), and why it ended.
+"""One worker as seen from the host (fork it, send commands, read replies, end it), and the memory it shares.
 
 The host never trusts a reply: a frame has a fixed header whose magic, sequence number and
 length are checked before its text is read, the text is JSON of bounded size, and nothing is unpickled.
@@ -13,20 +13,19 @@ import mmap
 import os
 import secrets
 import select
-import signal
 import struct
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.core.errors import SandboxError
-from workbench.core.grade import ErrorKind, GradeError
-from workbench.core.system_limits import limited
+from workbench.core.system_limits import limited, undo_on_error
 from workbench.sandbox.child.protocol import CAPACITY, HEADER, MAGIC, MAX_TEXT
-from workbench.sandbox.host.memory import Blob, RowBuffer, anonymous_file
 from workbench.sandbox.host.zygote import START_SECONDS, StartError, Zygote
 
 ENDED = "the process ended"
@@ -35,6 +34,9 @@ NOT_READING = "it does not read commands"
 STOPPED = "it was stopped"
 _SEND_SECONDS = 5.0
 """Seconds without reading a command after which a worker is considered stuck."""
+BUFFER_BYTES = 8 * 1024 * 1024
+"""Bytes of rows that one command may send: two commands are in flight, and each worker has a separate buffer.
+A larger single row gets a worker with a buffer of sufficient size."""
 
 
 class WorkerLostError(Exception):
@@ -48,6 +50,94 @@ class WorkerLostError(Exception):
     def __init__(self, reason: str, status: int | None = None) -> None:
         super().__init__(reason)
         self.reason, self.status = reason, status
+
+
+class Blob:
+    """A dataset's bytes, written once and mapped by every worker: the batches, followed by their offsets.
+
+    So a worker's start-up arguments are equally short for every dataset size.
+
+    The descriptor that workers get is read-only. A read-only mapping of a writable one would not suffice: a grader
+    could make the mapping writable again and change the rows of every other worker.
+    """
+
+    def __init__(self, batches: Sequence[bytes], counts: Sequence[int]) -> None:
+        spans, at = [], 0
+        for data, count in zip(batches, counts, strict=True):
+            spans.append((at, len(data), count))
+            at += len(data)
+        index = marshal.dumps(spans)
+        self.index = at
+        """Offset of the list of (offset, bytes, rows) of the batches."""
+        self.nbytes = at + len(index)
+        self.fd = _read_only([*batches, index])
+
+    def close(self) -> None:
+        """Release the memory once no worker maps it."""
+        os.close(self.fd)
+
+
+class RowBuffer:
+    """Memory that sends one worker its rows, two commands' worth: the host writes, the worker reads.
+
+    As with a `Blob`, the worker's descriptor is read-only. The worker can see only the rows it has to grade.
+
+    Args:
+        command_bytes: Bytes of rows that one command may send.
+    """
+
+    def __init__(self, command_bytes: int) -> None:
+        self.command_bytes = command_bytes
+        self.nbytes = 2 * command_bytes
+        fd, self.fd = _written_and_read()
+        with undo_on_error(os.close, self.fd):
+            try:
+                os.truncate(fd, self.nbytes)
+                self._memory = mmap.mmap(fd, self.nbytes)
+            finally:
+                os.close(fd)
+
+    def write(self, half: int, data: bytes) -> int:
+        """Write the rows of one command to a half; returns their offset."""
+        at = half * self.command_bytes
+        self._memory[at : at + len(data)] = data
+        return at
+
+    def close(self) -> None:
+        """Release the memory; a living worker retains its mapping."""
+        os.close(self.fd)
+        self._memory.close()
+
+
+def _read_only(batches: Sequence[bytes]) -> int:
+    fd, for_reading = _written_and_read()
+    with undo_on_error(os.close, for_reading), os.fdopen(fd, "wb") as file:
+        file.writelines(batches)
+    return for_reading
+
+
+def _written_and_read() -> tuple[int, int]:
+    """Two descriptors of anonymous memory: one writable, one read-only."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        fd = os.memfd_create("workbench", os.MFD_CLOEXEC)
+        with undo_on_error(os.close, fd):
+            # Reopened through /proc: a duplicate of the writable descriptor would be writable, too.
+            return fd, os.open(f"/proc/self/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC)
+    # Without memfd: a file that is unlinked before any worker starts.
+    fd, name = tempfile.mkstemp(prefix="workbench-")
+    try:
+        return fd, os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        Path(name).unlink()
+
+
+def anonymous_file() -> int:
+    """A descriptor of anonymous memory for one worker's scores."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("workbench", os.MFD_CLOEXEC)
+    fd, name = tempfile.mkstemp()
+    Path(name).unlink()
+    return fd
 
 
 @dataclass(frozen=True)
@@ -104,20 +194,18 @@ class Worker:
             SandboxError: The zygote has ended.
         """
         worker, child_fds = cls(zygote, layout), list[int]()
-        try:
-            with limited(StartError, "a sandbox worker did not start"):
-                worker._connect(child_fds)
-            rows = worker.buffer or blob
-            fds = [*child_fds, *([rows.fd] if rows else [])]
-            worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
-        except BaseException:  # also an interrupt: no descriptor may leak
-            worker.forget()
-            raise
-        finally:
-            # The worker's ends: while the host has one open, it never sees that pipe end. The blob's is for
-            # later workers, too.
-            for fd in child_fds:
-                os.close(fd)
+        with undo_on_error(worker.forget):  # no descriptor may leak
+            try:
+                with limited(StartError, "a sandbox worker did not start"):
+                    worker._connect(child_fds)
+                rows = worker.buffer or blob
+                fds = [*child_fds, *([rows.fd] if rows else [])]
+                worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
+            finally:
+                # The worker's ends: while the host has one open, it never sees that pipe end. The blob's is for
+                # later workers, too.
+                for fd in child_fds:
+                    os.close(fd)
         return worker
 
     def _connect(self, child_fds: list[int]) -> None:
@@ -328,41 +416,3 @@ def _parse(text: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise WorkerLostError("malformed reply")
     return value
-
-
-OUTSIDE = "from outside"
-"""Cause of a loss that is not the row's fault: the user, a system short of memory, the end of the sandbox's process."""
-_SIGNALS = frozenset(
-    getattr(signal, name)
-    for name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-    if hasattr(signal, name)
-)
-"""Signals that a confined row cannot send, not even to its process."""
-
-
-def cause_of(death: WorkerLostError, status: int | None) -> str:
-    """Why a worker ended, if that may not be the fault of its current row; "" if it certainly is.
-
-    Args:
-        death: The observed end.
-        status: Its wait status, read if it ended by itself; None if it is no longer available.
-    """
-    if death.reason == STOPPED:
-        return OUTSIDE
-    if death.reason != ENDED:
-        return ""
-    if status is None:
-        return OUTSIDE
-    if not os.WIFSIGNALED(status):
-        return ""
-    number = os.WTERMSIG(status)
-    return OUTSIDE if number in _SIGNALS else f"signal {number}"
-
-
-def twice(death: WorkerLostError, status: int | None) -> GradeError:
-    """The error of a row at which two workers ended, at least one for a reason that may be outside the row."""
-    how = death.reason
-    if status is not None and os.WIFSIGNALED(status):
-        how = f"signal {os.WTERMSIG(status)}"
-    message = f"two workers that graded this row were killed from outside, by a user or for memory ({how})"
-    return GradeError(ErrorKind.SANDBOX, message)

@@ -15,22 +15,13 @@ from typing import Any
 
 from workbench.core.errors import SandboxError
 from workbench.core.grade import ErrorKind, GradeError
+from workbench.core.system_limits import cores
 from workbench.sandbox.child.protocol import NOTED_ROWS
-from workbench.sandbox.host.answers import ends_loading, verdict
-from workbench.sandbox.host.batches import FIRST_ROWS, Batch, BatchSlice, RowQueue, RowTimes
+from workbench.sandbox.host.batches import Batch, BatchSlice, RowQueue, RowTimes
 from workbench.sandbox.host.member import MAX_ROWS, Member
-from workbench.sandbox.host.pool import cores
 from workbench.sandbox.host.program import SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.worker import (
-    ENDED,
-    OUTSIDE,
-    STOPPED,
-    TIMED_OUT,
-    Worker,
-    WorkerLostError,
-    cause_of,
-    twice,
-)
+from workbench.sandbox.host.results import FIRST_ROWS, OUTSIDE, cause_of, ends_loading, twice, verdict
+from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import START_SECONDS, StartError
 
 EXTRA_WORKERS = 16
@@ -75,7 +66,7 @@ class WorkerGroup:
         self._program, self._limits, self._workers, self._alone = program, program.limits, workers, alone
         self._start, self._discard, self._idle_seconds = start, discard, idle_seconds
         self._most = _ALONE_ROWS if alone else NOTED_ROWS if program.noted else MAX_ROWS
-        self._waiting = RowQueue()
+        self._waiting, self._cores = RowQueue(), cores()
         self._times = RowTimes(program.limits.row_seconds, rows=1 if alone else FIRST_ROWS)
         self._losses = self._from_outside = 0
         self._crashed_loading, self._outside_until = False, 0.0
@@ -180,7 +171,7 @@ class WorkerGroup:
 
     def _most_at_work(self, now: float) -> int:
         """Maximum workers grading at the same time: the number of cores, plus one per row that certainly hangs."""
-        usual = max(self._workers, cores())
+        usual = max(self._workers, self._cores)
         if not self._times.known:
             return usual  # no row time is known yet
         least = self._hang_seconds
@@ -190,7 +181,7 @@ class WorkerGroup:
     @property
     def _hang_seconds(self) -> float:
         """Seconds at one row after which it counts as hanging, given the current number of busy workers."""
-        return self._times.hang_seconds(sum(member.state == "busy" for member in self.members) / cores())
+        return self._times.hang_seconds(sum(member.state == "busy" for member in self.members) / self._cores)
 
     def _note_started(self, member: Member, info: Mapping[str, Any]) -> None:
         worker = member.running

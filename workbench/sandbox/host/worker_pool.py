@@ -7,25 +7,29 @@ thread and workers.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import itertools
 import json
+import marshal
 import os
 import select
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from workbench.core.errors import SandboxError
+from workbench.core.grade import Grade
 from workbench.core.system_limits import limited
 from workbench.sandbox.host.batches import Batch
 from workbench.sandbox.host.member import Member
-from workbench.sandbox.host.pool import default_workers, pool
-from workbench.sandbox.host.program import Program
+from workbench.sandbox.host.pool import pool
+from workbench.sandbox.host.program import Program, default_workers
 from workbench.sandbox.host.worker import Worker
-from workbench.sandbox.host.worker_group import WorkerGroup
+from workbench.sandbox.host.worker_group import NotSelfContainedError, WorkerGroup
 from workbench.sandbox.host.zygote import CleanupThread, StartError, no_interrupts
 
 _IDLE_SECONDS = {True: 60.0, False: 1800.0}
@@ -282,6 +286,33 @@ _OWNERS = itertools.count(1)
 def worker_pool() -> WorkerPool:
     """The persistent workers of this process."""
     return _RESIDENTS
+
+
+async def grade_alone(program: Program, wire: Any) -> Grade | None:
+    """Grade one row in a warm worker, with the score of a fresh one; None if the program needs a fresh worker for that.
+
+    The worker persists, and reruns the module's body before every row, so that no call can see the state of an earlier one.
+    A text that could change state outside its module is not graded like this.
+
+    Args:
+        program: The grader.
+        wire: The row as a wire tuple.
+
+    Raises:
+        SandboxError: The sandbox does not start, or this machine cannot confine the program.
+    """
+    batch = worker_pool().grade_isolated(program, [marshal.dumps(wire)])
+    if batch is None:
+        return None
+    try:
+        grades = await asyncio.wrap_future(batch.future)
+    except NotSelfContainedError:
+        worker_pool().not_contained(program)
+        return None
+    except asyncio.CancelledError:
+        batch.stopped = True
+        raise
+    return replace(grades[0], printed=batch.printed.get(0))
 
 
 def new_owner() -> int:

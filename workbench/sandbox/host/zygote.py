@@ -17,12 +17,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from workbench.core.background import settle
 from workbench.core.errors import SandboxError
-from workbench.core.system_limits import check_open_files, is_limit, limited, refusal
+from workbench.core.system_limits import check_open_files, is_limit, limited, refusal, undo_on_error
 from workbench.sandbox import child
 
 # A fixed hash seed makes the iteration order of sets, and thus some graders' scores, reproducible.
@@ -151,7 +153,7 @@ def require_engine() -> None:
     )
 
 
-Job = tuple[Callable[..., object], tuple[object, ...], "Future[None]"]
+Job = tuple[Callable[..., object], tuple[object, ...], "Future[object]"]
 
 
 class CleanupThread:
@@ -165,7 +167,7 @@ class CleanupThread:
         self._thread: threading.Thread | None = None
         self._owner = 0
 
-    def later(self, work: Callable[..., object], *args: object) -> Future[None]:
+    def later(self, work: Callable[..., object], *args: object) -> Future[object]:
         """Run a job soon. Only the future's `result` raises its errors."""
         if (
             self._owner != os.getpid()
@@ -188,9 +190,9 @@ class CleanupThread:
         else:
             self._thread = thread
 
-    def post(self, work: Callable[..., object], *args: object) -> Future[None]:
+    def post(self, work: Callable[..., object], *args: object) -> Future[object]:
         """Queue a job without starting the thread: for finalizers."""
-        future: Future[None] = Future()
+        future: Future[object] = Future()
         self._jobs.put((work, args, future))
         return future
 
@@ -219,12 +221,7 @@ def no_interrupts() -> Iterator[None]:
 def _work(jobs: SimpleQueue[Job | None]) -> None:
     while (job := jobs.get()) is not None:
         work, args, future = job
-        try:
-            work(*args)
-        except Exception as error:  # noqa: BLE001 (raised again by the future's `result`)
-            future.set_exception(error)
-        else:
-            future.set_result(None)
+        settle(future, partial(work, *args))
         del work, args, future, job  # a waiting thread must not keep a dataset alive
 
 
@@ -250,12 +247,9 @@ class Zygote:
             own_socket, child_socket = socket.socketpair()
         # Closed here once the child has it: while one end is open here, the zygote's end would not be noticed.
         with child_socket:
-            try:
-                script = Path(child.__file__).with_name("zygote.py")
+            script = Path(child.__file__).with_name("zygote.py")
+            with undo_on_error(own_socket.close):
                 self._process = start(script, child_socket.fileno(), engine_path())
-            except BaseException:
-                own_socket.close()
-                raise
         self._control = own_socket
         # For every later request as well: a hanging zygote must not block the notebook.
         self._control.settimeout(_LOOK_SECONDS)
@@ -264,19 +258,17 @@ class Zygote:
             self._process.stderr.close()  # not read from here on, and a full pipe would block
 
     def _await_ready(self) -> None:
-        try:
-            self._read()
-        except BaseException as error:
-            self._process.kill()
-            _, text = self._process.communicate()
-            self._control.close()
-            if not isinstance(error, OSError | EOFError):
-                raise  # an interrupt: no resource may leak
-            raise StartError(
-                "the sandbox process did not start",
-                found=text.decode(errors="replace").strip()[-500:] or str(error),
-                hint=HINT,
-            ) from error
+        with undo_on_error(self.close):
+            try:
+                self._read()
+            except (OSError, EOFError) as error:
+                self._process.kill()
+                _, text = self._process.communicate()
+                raise StartError(
+                    "the sandbox process did not start",
+                    found=text.decode(errors="replace").strip()[-500:] or str(error),
+                    hint=HINT,
+                ) from error
 
     @property
     def alive(self) -> bool:
@@ -292,20 +284,21 @@ class Zygote:
         with self._lock:
             if not self.alive:
                 raise SandboxError("the sandbox process ended", hint="run again")
-            try:
-                reply = self._ask(message, fds)
-            except BaseException as error:
-                # A late reply could be mistaken for the reply to the next request.
-                self._broken = True
-                self._process.kill()
-                if isinstance(error, OSError | EOFError | ValueError):
+            with undo_on_error(self._break):
+                try:
+                    reply = self._ask(message, fds)
+                except (OSError, EOFError, ValueError) as error:
                     raise SandboxError(
                         "the sandbox process ended", found=str(error), hint="run again"
                     ) from error
-                raise
         if "error" in reply:
             raise SandboxError("the sandbox process could not execute the request", found=str(reply["error"]))
         return reply
+
+    def _break(self) -> None:
+        """End it after a request without its reply: a late reply could be mistaken for the reply to the next request."""
+        self._broken = True
+        self._process.kill()
 
     def _ask(self, message: dict[str, Any], fds: Sequence[int]) -> dict[str, Any]:
         self._number += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or "_wb_osmosis" not in sys.modules:
@@ -16,7 +17,7 @@ if TYPE_CHECKING or "_wb_osmosis" not in sys.modules:
 else:  # in the sandbox, where this package cannot be imported
     osmosis = sys.modules["_wb_osmosis"]
 
-__all__ = ["NEITHER", "as_label", "context", "messages_of", "settled"]
+__all__ = ["NEITHER", "as_label", "context", "graded", "messages_of"]
 
 NEITHER = "the row has neither a label nor metadata; Osmosis does not grade such rows"
 REMOVED = "every sample was removed by the grader"
@@ -100,7 +101,31 @@ def _block(call: dict[str, Any]) -> dict[str, Any]:
     return {"toolUseId": call.get("id"), "name": function.get("name"), "input": arguments}
 
 
-def settled(ctx: Any, problem: tuple[str, str] | None = None) -> Settled:
+async def graded(
+    grader: Any,
+    ctx: Any,
+    problem_of: Callable[[str, Exception], tuple[str, str]],
+    not_its_own: tuple[type[Exception], ...] = (),
+) -> Settled:
+    """The result of a grader on one context; an exception of its `grade` is a failure of the row.
+
+    Args:
+        grader: A user's grader.
+        ctx: As `context` returns it.
+        problem_of: From an error's category and the error to error kind and message.
+        not_its_own: Errors that are raised, since they concern more than this row.
+    """
+    problem = None
+    try:
+        await grader.grade(ctx)
+    except not_its_own:
+        raise
+    except Exception as error:  # noqa: BLE001 (reported by its category, with the artifacts)
+        problem = problem_of(osmosis.error_category(error), error)
+    return _settled(ctx, problem)
+
+
+def _settled(ctx: Any, problem: tuple[str, str] | None) -> Settled:
     """The result of a grader: the mean reward of the samples that were not removed, every reward, and the artifacts.
 
     Artifacts are included even if grading failed.

@@ -87,14 +87,10 @@ async def _graded(grader: Any, row: Any) -> Any:
     ctx = _rows.context(row.thread, row.reference, row.metadata, row.id)
     if ctx is None:
         return None, {"reasoning": _rows.NEITHER}
-    problem = None
-    try:
-        await grader.grade(ctx)
-    except _drive.Stuck:
-        # Not an error of this row alone: the whole loop is abandoned, and `drive` continues in a new one.
-        raise
-    except Exception as error:  # noqa: BLE001 (reported by its category, with the artifacts)
-        category = _osmosis.error_category(error)
-        kind = "timeout" if category == "timeout" else _drive.kind_of(error)
-        problem = (kind, f"{category}: {_checks.describe(error)}")
-    return _rows.settled(ctx, problem)
+    # Stuck is not an error of this row alone: the whole loop is abandoned, and `drive` continues in a new one.
+    return await _rows.graded(grader, ctx, _problem, (_drive.Stuck,))
+
+
+def _problem(category: str, error: Exception) -> tuple[str, str]:
+    kind = "timeout" if category == "timeout" else _drive.kind_of(error)
+    return kind, f"{category}: {_checks.describe(error)}"

@@ -12,7 +12,7 @@ import pandas as pd
 
 from workbench.core.errors import SamplesError
 from workbench.core.files import read_bytes
-from workbench.data.samples.readers import reader
+from workbench.data.samples.file_types import reader
 from workbench.data.samples.table import Loaded
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.core.errors import SamplesError
 from workbench.core.files import STANDARD_INPUT, read_bytes, standard_input
 from workbench.data.samples.cells import CellFault
-from workbench.data.samples.readers import frame_of, load, reader
+from workbench.data.samples.file_types import frame_of, load, reader
 from workbench.data.samples.table import Loaded
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.rows import check_length, labelled_row
 from workbench.deploy.reward.trainers import TrainerFunction, trainer
-from workbench.graders.rules.queries import completion_of
+from workbench.graders.rules.threads import completion_of
 
 
 @trainer("openrlhf")

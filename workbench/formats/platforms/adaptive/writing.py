@@ -26,7 +26,7 @@ from workbench.formats.shared.unsupported import (
     without_unused_settings,
 )
 from workbench.graders import FunctionGrader
-from workbench.graders.capture.moduletext import has_future, inserted
+from workbench.graders.capture.module_text import has_future, inserted
 from workbench.graders.capture.source_edit import parsed, statements, targets
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable

@@ -32,7 +32,8 @@ from workbench.graders.combine import Entry, Formula
 from workbench.graders.combine.combined import PerTurn
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader
-from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex, TextGrader
+from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, Regex
+from workbench.graders.text.text_grader import TextGrader
 from workbench.judges import AgentJudge, RubricJudge
 from workbench.run.suite import Suite
 

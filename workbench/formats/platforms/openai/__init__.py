@@ -24,8 +24,7 @@ from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture import capture
 from workbench.graders.capture.source import refuse_credentials
 from workbench.graders.combine import Entry, Formula
-from workbench.graders.text import StringCheck
-from workbench.graders.text.openai import TextSimilarity
+from workbench.graders.text.openai import StringCheck, TextSimilarity
 from workbench.judges import Endpoint, LabelJudge, ScoreJudge
 from workbench.run.suite import Suite
 

@@ -1,25 +1,28 @@
-"""Constructs in a module's text that make a row's score depend on more than the row. Loaded by its path.
+"""Constructs in a source's text that make a row's score depend on more than the row. Loaded by its path.
 
-Standard library only. The functions that `grade` reaches are searched for *state* between rows (a global that is
-written, a list that grows, an iterator that advances) and for *chance* (random, clock, uuid, hash of a text, order of a
-set). A text shows only part of this: the determinism check, with calls in another order, covers the rest. Some constructs
-are harmless and not reported: tables, compiled patterns, `functools.lru_cache`, a dict used only as a cache, values
-computed on first use, `random.Random(seed)` inside a function, and sets that are only searched or counted.
+Standard library only. Two causes are searched for: *state* between rows (a global that is written, a list that grows, an
+iterator that advances) and *chance* (random, clock, uuid, hash of a text, order of a set). A text shows only part of this;
+the host grades rows again for the rest (`host.determinism`). That check finds neither `hash()` of a text nor the order of a
+set, since the sandbox fixes both, and cannot name a line.
+
+Of a Python module, the functions that `grade` reaches are read. Harmless constructs are not reported: tables, compiled
+patterns, `functools.lru_cache`, a dict used only as a cache, values computed on first use, `random.Random(seed)` inside a
+function, and sets that are only searched or counted. A script is not parsed: comments and texts are blanked, braces are
+counted, and only top-level `let` and `var` that are written inside braces are reported.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
-import sys
+import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_chance = sys.modules["_wb_chance"]
-
-MAX_WARNINGS = 4
+_MAX_WARNINGS = 4
 """Maximum number of warnings for one module."""
 _CONTAINERS = frozenset("list dict set bytearray deque defaultdict Counter OrderedDict collections.deque "
     "collections.defaultdict collections.Counter collections.OrderedDict".split())  # fmt: skip
@@ -28,9 +31,24 @@ _CHANGES = frozenset(
     "append appendleft extend extendleft insert add update discard remove pop popleft popitem clear setdefault "
     "sort reverse rotate subtract intersection_update difference_update symmetric_difference_update".split()
 )
+_GENERATORS = frozenset(("random.Random", "random.SystemRandom"))
+"""Classes whose instances generate random numbers."""
+_CLOCK = frozenset(
+    "time.time time.time_ns time.monotonic time.monotonic_ns time.perf_counter time.perf_counter_ns time.process_time "
+    "time.process_time_ns time.thread_time datetime.datetime.now datetime.datetime.utcnow datetime.datetime.today "
+    "datetime.date.today".split()
+)
+_NOW_WITHOUT = {"time.localtime": 0, "time.gmtime": 0, "time.ctime": 0, "time.asctime": 0, "time.strftime": 1}
+"""Functions that read the clock if they get at most this number of arguments."""
+_DRAWS = frozenset("uuid.uuid1 uuid.uuid4 os.urandom os.getrandom os.getpid".split())
+_SET_ORDER = (
+    "takes the first element of a set, whose order of texts differs between processes (sorted() orders it)"
+)
+_NO_DRAW = frozenset("random.seed random.getstate random.setstate".split())
+_TRIMS = frozenset(("clear", "popitem", "pop"))
 
 
-def warnings(tree: ast.Module, root: str | None) -> list[str]:
+def module_warnings(tree: ast.Module, root: str | None) -> list[str]:
     """Sentences on causes of varying scores of one row, each with its line; none for a module without such causes.
 
     Args:
@@ -44,7 +62,7 @@ def warnings(tree: ast.Module, root: str | None) -> list[str]:
             found.setdefault(key, (line, sentence))
     for line, key, sentence in module.loading_faults():
         found.setdefault(key, (line, sentence))
-    return [f"line {line}: {sentence}" for line, sentence in sorted(found.values())[:MAX_WARNINGS]]
+    return [f"line {line}: {sentence}" for line, sentence in sorted(found.values())[:_MAX_WARNINGS]]
 
 
 class _Module:
@@ -87,11 +105,11 @@ class _Module:
         names = {target.id for target in targets if isinstance(target, ast.Name)}
         self.names |= names
         called = self.called(value.func) if isinstance(value, ast.Call) else ""
-        if is_container(value) or called in _CONTAINERS:
+        if _is_container(value) or called in _CONTAINERS:
             self.containers |= names
         elif isinstance(value, ast.GeneratorExp) or called in _ITERATORS:
             self.iterators |= names
-        elif called in _chance.GENERATORS:
+        elif called in _GENERATORS:
             self.generators |= names
 
     def called(self, function: ast.expr) -> str:
@@ -103,6 +121,12 @@ class _Module:
         if not isinstance(function, ast.Name):
             return ""
         return ".".join([self.imports.get(function.id, function.id), *reversed(parts)])
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes that contain a node, innermost first."""
+        while (parent := self.parents.get(node)) is not None:
+            yield parent
+            node = parent
 
     def reached(self, root: str | None) -> Iterator[tuple[str, ast.AST]]:
         """The definitions that a run can reach, starting at the grade function."""
@@ -120,13 +144,11 @@ class _Module:
         """Chance in code that runs once, when a worker loads the module: the value then differs between workers."""
         for node in self._tree.body:
             for part in ast.walk(node) if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) else ():
-                if isinstance(part, ast.Call) and (
-                    told := _chance.Chance(self, set(), seeded=False).of(part)
-                ):
-                    yield part.lineno, ("chance", told), f"every worker {told} when it loads the module"
+                if isinstance(part, ast.Call) and (cause := _Chance(self, set(), seeded=False).of(part)):
+                    yield part.lineno, ("chance", cause), f"every worker {cause} when it loads the module"
 
 
-def is_container(value: ast.expr) -> bool:
+def _is_container(value: ast.expr) -> bool:
     """Whether an expression creates an object that can be changed in place."""
     return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp)
 
@@ -148,14 +170,11 @@ class _Function:
             name, what = self._written(part)
             if name and not self._is_memo(name):
                 yield part.lineno, ("state", name), self._state(what)  # type: ignore[attr-defined]
-        chance = _chance.Chance(self._module, self._locals, seeded=self._seeds("random.seed"))
+        chance = _Chance(self._module, self._locals, seeded=self._seeds("random.seed"))
         for part in self._nodes:
-            if isinstance(part, ast.Call) and (told := chance.of(part)):
-                yield (
-                    part.lineno,
-                    ("chance", told),
-                    f"{self._name} {told}, so that a row's score may differ from run to run",
-                )
+            if isinstance(part, ast.Call) and (cause := chance.of(part)):
+                sentence = f"{self._name} {cause}, so that a row's score may differ from run to run"
+                yield part.lineno, ("chance", cause), sentence
 
     def _state(self, what: str) -> str:
         return (
@@ -167,18 +186,14 @@ class _Function:
         """The name of an object that outlives the row and is changed here, and how; two empty texts otherwise."""
         if isinstance(part, ast.Name):
             written = isinstance(part.ctx, ast.Store) and part.id in self._globals
-            return (
-                (part.id, f"writes the global {part.id}") if written and not self._guarded(part) else ("", "")
-            )
+            is_fault = written and not self._guarded(part)
+            return (part.id, f"writes the global {part.id}") if is_fault else ("", "")
         if isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
             return self._of(part.value, "changes")
         if isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load):
             name = self._outer(part.value, self._module.names)
-            return (
-                (f"{name}.{part.attr}", f"sets {name}.{part.attr}")
-                if name and not self._guarded(part)
-                else ("", "")
-            )
+            is_fault = name != "" and not self._guarded(part)
+            return (f"{name}.{part.attr}", f"sets {name}.{part.attr}") if is_fault else ("", "")
         return self._called(part) if isinstance(part, ast.Call) else ("", "")
 
     def _called(self, call: ast.Call) -> tuple[str, str]:
@@ -213,17 +228,13 @@ class _Function:
 
     def _guarded(self, node: ast.AST) -> bool:
         """Whether a value is created only on first use: under `if x is None`, `if not x`, `if not hasattr(...)`."""
-        statement = node
-        while not isinstance(statement, ast.stmt):
-            statement = self._module.parents[statement]
-        if not isinstance(statement, ast.Assign | ast.AnnAssign):
+        above = self._module.above(node)
+        if not isinstance(
+            next(part for part in above if isinstance(part, ast.stmt)), ast.Assign | ast.AnnAssign
+        ):
             return False
-        above = self._module.parents.get(statement)
-        while above is not None and above is not self._node:
-            if isinstance(above, ast.If) and _asks_for_nothing(above.test):
-                return True
-            above = self._module.parents.get(above)
-        return False
+        inside = itertools.takewhile(lambda part: part is not self._node, above)
+        return any(isinstance(part, ast.If) and _asks_for_nothing(part.test) for part in inside)
 
     def _is_memo(self, name: str) -> bool:
         """Whether a dict is only a cache of computed values: stored once, and read under its key."""
@@ -253,9 +264,7 @@ class _Function:
             return "search"
         if isinstance(parent, ast.Attribute):
             return {"get": "read", "clear": "trim", "popitem": "trim"}.get(parent.attr, "other")
-        is_len = (
-            isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len"
-        )
+        is_len = isinstance(parent, ast.Call) and self._module.called(parent.func) == "len"
         return "trim" if is_len and self._only_trims(parent) else "other"
 
     def _stored(self, target: ast.Subscript, name: str) -> str:
@@ -268,26 +277,19 @@ class _Function:
 
     def _only_trims(self, call: ast.AST) -> bool:
         """Whether a length is used only to limit a cache."""
-        above: Any = self._module.parents.get(call)
-        while above is not None and not isinstance(above, ast.stmt):
-            above = self._module.parents.get(above)
-        if not isinstance(above, ast.If | ast.While) or above.orelse:
+        statement = next((part for part in self._module.above(call) if isinstance(part, ast.stmt)), None)
+        if not isinstance(statement, ast.If | ast.While) or statement.orelse or len(statement.body) > 1:
             return False
-        inner = [
-            part.func.attr
-            for part in ast.walk(above)
-            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
-        ]
-        return len(above.body) == 1 and any(name in {"clear", "popitem", "pop"} for name in inner)
+        calls = (part.func for part in ast.walk(statement) if isinstance(part, ast.Call))
+        return any(isinstance(func, ast.Attribute) and func.attr in _TRIMS for func in calls)
 
 
 def _asks_for_nothing(test: ast.expr) -> bool:
-    for part in ast.walk(test):
-        if isinstance(part, ast.Compare) and any(isinstance(op, ast.Is) for op in part.ops):
-            return True
-        if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
-            return True
-    return False
+    return any(
+        (isinstance(part, ast.Compare) and any(isinstance(op, ast.Is) for op in part.ops))
+        or (isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not))
+        for part in ast.walk(test)
+    )
 
 
 def _mutable_defaults(nodes: list[ast.AST]) -> Iterator[str]:
@@ -297,12 +299,10 @@ def _mutable_defaults(nodes: list[ast.AST]) -> Iterator[str]:
             args = node.args
             positional = [*args.posonlyargs, *args.args]
             pairs = [*zip(reversed(positional), reversed(args.defaults), strict=False)]
-            pairs += [
-                (arg, value) for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value
-            ]
+            pairs += zip(args.kwonlyargs, args.kw_defaults, strict=True)  # type: ignore[arg-type]  # None: no default
             for arg, value in pairs:
                 empty = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
-                if is_container(value) or (empty and value.func.id in _CONTAINERS):  # type: ignore[attr-defined]
+                if _is_container(value) or (empty and value.func.id in _CONTAINERS):  # type: ignore[attr-defined]
                     yield arg.arg
 
 
@@ -313,3 +313,138 @@ def _bound(nodes: list[ast.AST]) -> set[str]:
     return names | {
         part.name for part in nodes[1:] if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
     }
+
+
+class _Chance:
+    """Finds calls whose result does not depend on the row."""
+
+    def __init__(self, module: Any, local: set[str], *, seeded: bool) -> None:
+        self._module, self._locals, self._seeded = module, local, seeded
+
+    def of(self, call: ast.Call) -> str:
+        """What a call does, such as "reads the clock (time.time)"; "" for a deterministic call."""
+        root = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in self._locals:
+            return self._set_order(call)
+        name = self._module.called(call.func)
+        return self._named(name, call) or self._builtin(name, call) or self._set_order(call)
+
+    def _named(self, name: str, call: ast.Call) -> str:
+        if name in _CLOCK or len(call.args) <= _NOW_WITHOUT.get(name, -1):
+            return f"reads the clock ({name})"
+        if name in _DRAWS or name.startswith("secrets."):
+            return f"draws random values ({name})"
+        if not name.startswith("random.") or name in _NO_DRAW or (name in _GENERATORS and call.args):
+            return ""
+        return "" if self._seeded else f"draws random values ({name})"
+
+    def _builtin(self, name: str, call: ast.Call) -> str:
+        if name in self._module.names or not call.args:
+            return ""
+        in_hash = any(getattr(part, "name", "") == "__hash__" for part in self._module.above(call))
+        if name == "hash" and not isinstance(call.args[0], ast.Constant) and not in_hash:
+            return "uses hash(), which differs between processes for a text, except in this sandbox (use hashlib instead)"
+        if name == "id" and self._computes(call):
+            return "computes with id(), which is a memory address"
+        return ""
+
+    def _computes(self, call: ast.Call) -> bool:
+        """Whether a number is computed from an id, as opposed to a set of seen objects."""
+        parent = self._module.parents.get(call)
+        if isinstance(parent, ast.Call):
+            return self._module.called(parent.func) in ("int", "float", "str", "hash", "repr")
+        return isinstance(parent, ast.BinOp | ast.Return | ast.FormattedValue)
+
+    def _set_order(self, call: ast.Call) -> str:
+        """Whether the code takes the first or an arbitrary element of a set, or makes a sequence of its elements."""
+        function = call.func
+        if isinstance(function, ast.Attribute):
+            if function.attr == "pop" and not call.args and self._is_set(function.value):
+                return _SET_ORDER
+            joins = function.attr == "join" and isinstance(function.value, ast.Constant) and call.args
+            return _SET_ORDER if joins and self._is_set(call.args[0]) else ""
+        if not isinstance(function, ast.Name) or not call.args:
+            return ""
+        inner = call.args[0]
+        if (
+            function.id == "next"
+            and isinstance(inner, ast.Call)
+            and self._module.called(inner.func) == "iter"
+        ):
+            return _SET_ORDER if inner.args and self._is_set(inner.args[0]) else ""
+        picked = isinstance(self._module.parents.get(call), ast.Subscript)
+        return _SET_ORDER if function.id in {"list", "tuple"} and picked and self._is_set(inner) else ""
+
+    def _is_set(self, node: ast.expr) -> bool:
+        """Whether an expression is certainly a set of unknown elements."""
+        if isinstance(node, ast.Set):
+            return any(
+                not isinstance(part, ast.Constant) or isinstance(part.value, str) for part in node.elts
+            )
+        return isinstance(node, ast.SetComp) or (
+            isinstance(node, ast.Call)
+            and self._module.called(node.func) in {"set", "frozenset"}
+            and bool(node.args)
+        )
+
+
+_BLANK = re.compile(
+    r"//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`", re.DOTALL
+)
+_CHANCE = re.compile(r"\bMath\.random\s*\(|\bDate\.now\s*\(|\bnew\s+Date\s*\(\s*\)")
+_TOP = re.compile(r"\b(?:let|var)\s+([A-Za-z_$][\w$]*)")
+_WRITTEN = r"(?<![\w$.])(?:{0}\s*(?:[-+*/%&|^]=|\+\+|--|=(?!=))|(?:\+\+|--)\s*{0})(?![\w$])?"
+_LOCAL = r"\b(?:let|var|const)\s+{0}\b|[(,]\s*{0}\s*[,)]"
+_MAX_SCRIPT_WARNINGS = 3
+
+
+def script_warnings(text: str) -> list[str]:
+    """Sentences with their lines; none for a script without state or randomness."""
+    code = _BLANK.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    found = []
+    for match in list(_CHANCE.finditer(code))[:1]:
+        what = "draws random values (Math.random)" if "random" in match[0] else "reads the clock"
+        found.append(
+            f"line {_line(code, match.start())}: the script {what}, so that a row's score may differ from run to run"
+        )
+    for name, at in _written_globals(code):
+        found.append(
+            f"line {_line(code, at)}: the script writes the top-level variable {name}, which persists between rows of one "
+            f"worker: a score may depend on the rows before it, and on the number of workers"
+        )
+    return found[:_MAX_SCRIPT_WARNINGS]
+
+
+def _written_globals(code: str) -> list[tuple[str, int]]:
+    depths = _depths(code)
+    top = {match[1] for match in _TOP.finditer(code) if depths[match.start()] == 0}
+    found = []
+    for name in sorted(top):
+        escaped = re.escape(name)
+        # Declared again inside, or a parameter: the text does not show which of the two is written.
+        if any(
+            depths[match.start()] > 0 or match[0][0] in "(,"
+            for match in re.finditer(_LOCAL.format(escaped), code)
+        ):
+            continue
+        written = (match.start() for match in re.finditer(_WRITTEN.format(escaped), code))
+        first = next((at for at in written if depths[at] > 0), None)
+        if first is not None:
+            found.append((name, first))
+    return found
+
+
+def _depths(code: str) -> list[int]:
+    """Number of open braces at each character."""
+    depth, depths = 0, []
+    for character in code:
+        depth -= character == "}"
+        depths.append(depth)
+        depth += character == "{"
+    return depths
+
+
+def _line(code: str, at: int) -> int:
+    return code.count("\n", 0, at) + 1

@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.core.patterns import Pattern
 from workbench.core.thread import StringThread
-from workbench.data.extractors.registry import extractor
+from workbench.data.extractors import extractor
 
 
 def _assistant_messages(thread: StringThread) -> list[tuple[int, str]]:

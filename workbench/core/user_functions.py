@@ -1,4 +1,7 @@
-"""Users' functions in daemon threads, and users' coroutines on an event loop in a separate thread.
+"""Users' functions where they may block without blocking the workbench: functions in daemon threads, coroutines on a separate loop.
+
+A call that does not end in time cannot be stopped: it is left running, and a new loop or thread replaces its own, until too
+many are left. A function in a separate process can be ended, see `user_processes`. Nothing starts at import.
 
 Neither asyncio's executor nor anyio's worker threads will do: a function that never ends would keep its thread, of
 the few there are, and the process from ending. So each call starts a thread, which takes a twentieth of a millisecond,
@@ -21,6 +24,8 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 
 from workbench.core import background
+from workbench.core.background import as_held, settle
+from workbench.core.system_limits import undo_on_error
 
 
 class LateError(TimeoutError):
@@ -48,14 +53,8 @@ def refuse_beyond(most: int, left: int) -> None:
         )
 
 
-def as_held(error: BaseException) -> BaseException:
-    """An error in a form that a `Future` accepts, and that a coroutine can raise without ending itself."""
-    if isinstance(error, StopIteration | GeneratorExit):
-        return RuntimeError(f"the function raised {type(error).__name__}")
-    return error
-
-
 T = TypeVar("T")
+
 
 _THREADS = min(32, (os.cpu_count() or 1) + 4)
 """Maximum number of concurrent functions of one level, as in asyncio's executor."""
@@ -135,10 +134,7 @@ async def _started(
     result.set_running_or_notify_cancel()  # cancelling the wait does not end it
 
     def run() -> None:
-        try:
-            result.set_result(context.run(work))
-        except BaseException as error:  # noqa: BLE001 (raised where it is awaited)
-            result.set_exception(as_held(error))
+        settle(result, lambda: context.run(work))
         _late.discard(threading.current_thread())
 
     while True:
@@ -267,11 +263,8 @@ class _LoopThread:
         self._calls: set[_LoopCall[Any]] = set()
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self.loop = self._runner.get_loop()
-        try:
+        with undo_on_error(self.loop.close):
             threading.Thread(target=self._run, name="workbench-user-loop", daemon=True).start()
-        except BaseException:
-            self.loop.close()
-            raise
 
     def _run(self) -> None:
         background.refuse_waiting()
@@ -349,7 +342,7 @@ def _serve() -> None:
             try:
                 refuse_beyond(_LEFT, len(_left))
                 _loop_thread = _LoopThread()
-            except Exception as error:  # noqa: BLE001 (raised where the calls are awaited)
+            except (OSError, RuntimeError, MemoryError) as error:
                 while _waiting_calls:
                     _waiting_calls.popleft().fail(error)
         loop_thread = _loop_thread

@@ -13,10 +13,9 @@ from workbench.core.grade import ErrorKind, Skip
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.graders.arguments import HANDLING, check_choice, check_optional_text
-from workbench.graders.portable.rule import PythonBody, javascript_literal, javascript_score, no_skip, refusal
+from workbench.graders.portable_rule import PythonBody, javascript_literal, javascript_score, no_skip, refusal
 from workbench.graders.rule_grader import ColumnVerdicts, RuleGrader, UngradedReason, Unscored, no_reference
-from workbench.graders.rules.text import as_text
-from workbench.graders.rules.verdict import Verdict
+from workbench.graders.rules.text import Verdict, as_text
 
 _EMPTY: Verdict = (0.0, UngradedReason("Empty submission: the extractor found no text"), {})
 _NO_TRAJECTORY: Verdict = (0.0, UngradedReason("Empty trajectory: there is no reply to the user"), {})

@@ -11,9 +11,9 @@ from pathlib import Path
 from workbench.core.python_text import parse
 from workbench.data.samples.columns import ROLES
 from workbench.graders.base import Grader
-from workbench.graders.portable.rule import Portable, article, refusal
+from workbench.graders.portable_rule import Portable, article, refusal
 
-_PACKAGE = Path(__file__).parents[2]
+_PACKAGE = Path(__file__).parents[1]
 _RULES = "workbench.graders.rules."
 
 _SHIMS = {"_assistant_messages": ("threads", "_assistant_messages"), "Pattern": ("threads", "Pattern")}
@@ -105,7 +105,7 @@ class _Taken:
         self.done[name] = (module, _text(file, name))
 
     def _follow(self, file: _File, module: str, name: str, used: str) -> None:
-        if module.startswith("workbench.data.extractors.builtin.") and used in _SHIMS:
+        if module.startswith("workbench.data.extractors.") and used in _SHIMS:
             self.take(_RULES + _SHIMS[used][0], _SHIMS[used][1])
         elif used in file.pieces and used != name:
             self.take(module, used)
@@ -183,7 +183,7 @@ def _place(rule: str) -> tuple[str, str]:
     return (module if module.startswith("workbench.") else f"workbench.graders.rules.{module}"), name
 
 
-_JAVASCRIPT_RULES = Path(__file__).parents[1] / "rules" / "rules.js"
+_JAVASCRIPT_RULES = Path(__file__).parent / "rules" / "rules.js"
 # In `rules.js` a function ends at the first brace at the start of a line.
 _FUNCTION = re.compile(r"^function (\w+)\(.*?^\}$", re.MULTILINE | re.DOTALL)
 _JAVASCRIPT_NAME = "scoreBeforeNegation"  # as `_PYTHON_NAME`

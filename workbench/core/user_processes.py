@@ -21,11 +21,14 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for_futures
+from functools import partial
 from typing import Any, TypeVar
 
+from workbench.core.background import settle
 from workbench.core.errors import CaptureError
-from workbench.core.user_functions.process_child import read_message, write_message
-from workbench.core.user_functions.threads import LateError, as_held
+from workbench.core.system_limits import undo_on_error
+from workbench.core.user_functions import LateError
+from workbench.core.user_process_child import read_message, write_message
 
 T = TypeVar("T")
 
@@ -35,9 +38,7 @@ _CHECK_SECONDS = 0.1
 """Seconds between two checks whether a process still runs: what it forked may keep its pipe open when it has ended."""
 _END_SECONDS = 0.5
 """Seconds to wait for the end of a killed process; the kernel needs milliseconds, unless it waits for a disk."""
-_CODE = (
-    "import sys; sys.path[:] = {path!r}; from workbench.core.user_functions.process_child import main; main()"
-)
+_CODE = "import sys; sys.path[:] = {path!r}; from workbench.core.user_process_child import main; main()"
 
 
 class ProcessLostError(RuntimeError):
@@ -103,16 +104,11 @@ class ProcessPool:
         """
         data, call = pickle.dumps(argument), _ProcessCall()
         await self._turns.take()
-        try:
+        with undo_on_error(self._turns.give):
             reply: Future[bytes] = _in_thread(self._answer, call, data, seconds)
-        except BaseException:
-            self._turns.give()
-            raise
-        try:
+        # After a cancellation the thread continues, and ends with its process.
+        with undo_on_error(self._give_up, call, reply):
             message: bytes = await asyncio.wrap_future(reply)
-        except BaseException:  # a cancellation too: the thread continues, and ends with its process
-            self._give_up(call, reply)
-            raise
         outcome, value = pickle.loads(message)  # noqa: S301 (of a user's function, with the same rights)
         if outcome == "raised":
             raise value
@@ -180,13 +176,10 @@ class ProcessPool:
             self._drop(process)
 
     def _asked(self, process: _Process, call: _ProcessCall, data: bytes, seconds: float | None) -> bytes:
-        try:
+        with undo_on_error(self._drop, process):
             call.hold(process)
             reply = process.ask(data, seconds)
             call.hold(None)  # raises if it was abandoned: a process that is killed never becomes idle
-        except BaseException:
-            self._drop(process)
-            raise
         with self._lock:
             if process in self._all:  # else the pool was closed
                 self._idle.append(process)
@@ -198,19 +191,17 @@ class ProcessPool:
         process = _Process()
         with self._lock:
             self._all.add(process)
-        try:
+        with undo_on_error(self._drop, process):
             call.hold(process)
-            outcome, value = pickle.loads(process.ask(self._setup, _SETUP_SECONDS))  # noqa: S301 (as above)
+            try:
+                reply = process.ask(self._setup, _SETUP_SECONDS)
+            except LateError:
+                raise TimeoutError(
+                    f"not started: the function was not loaded within {_SETUP_SECONDS:g} s; check what its module does at import"
+                ) from None
+            outcome, value = pickle.loads(reply)  # noqa: S301 (as above)
             if outcome == "raised":
-                raise value  # noqa: TRY301 (its process ends as with any other error)
-        except LateError:
-            self._drop(process)
-            raise TimeoutError(
-                f"not started: the function was not loaded within {_SETUP_SECONDS:g} s; check what its module does at import"
-            ) from None
-        except BaseException:
-            self._drop(process)
-            raise
+                raise value
         return process
 
     def _drop(self, process: _Process) -> None:
@@ -233,12 +224,12 @@ class _ProcessTurns:
                 return
             turn: Future[None] = Future()
             self._waiting.append(turn)
-        try:
+        with undo_on_error(self._return, turn):
             await asyncio.wrap_future(turn)
-        except BaseException:
-            if not turn.cancel():  # it was given at this very moment
-                self.give()
-            raise
+
+    def _return(self, turn: Future[None]) -> None:
+        if not turn.cancel():  # it was given at this very moment
+            self.give()
 
     def give(self) -> None:
         """Give a turn back."""
@@ -310,7 +301,7 @@ class _Process:
         self._is_busy = True
         try:
             exchange = _in_thread(self._exchange, data)
-        except BaseException:
+        except RuntimeError:  # the machine has no thread for it
             self._is_busy = False
             raise
         is_alive = True
@@ -414,13 +405,7 @@ def _in_thread(work: Callable[..., T], *arguments: Any) -> Future[T]:
     """Start work in a daemon thread: asyncio's few threads may all be in use, and an exit would wait for them."""
     result: Future[T] = Future()
     result.set_running_or_notify_cancel()  # cancelling the wait does not end it
-
-    def run() -> None:
-        try:
-            result.set_result(work(*arguments))
-        except BaseException as error:  # noqa: BLE001 (raised where it is awaited)
-            result.set_exception(as_held(error))
-
+    run = partial(settle, result, partial(work, *arguments))
     threading.Thread(target=run, name="workbench-process", daemon=True).start()
     return result
 

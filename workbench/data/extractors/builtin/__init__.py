@@ -1,1 +1,0 @@
-"""The bundled extractors. Every module here is loaded and registers its extractors."""
