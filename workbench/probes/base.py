@@ -139,7 +139,7 @@ def establish(
 
 
 def _has_more(row: ProbeRow) -> bool:
-    """Whether a completion of the row is accepted that has words beside the reference."""
+    """Whether a completion of the row is accepted that has words in addition to the reference."""
     text = row.good or ""
     return (
         bool(row.reference)
@@ -157,7 +157,7 @@ def _other_forms(
     mined: Mined,
     texts: Sequence[tuple[str, str]],
 ) -> tuple[Shape, ...]:
-    """Forms beside the chosen one in which nearly all references are accepted: usual ones, and those of accepted completions."""
+    """Other forms than the chosen one in which nearly all references are accepted: usual ones, and those of accepted completions."""
     accepted = [
         (completion, tried.references[row])
         for row, (_, completion) in enumerate(texts)

@@ -12,9 +12,9 @@ from workbench.probes.tried import Family, TriedText
 from workbench.probes.variants import Variant
 
 _MAX_TEXTS, _MAX_ACCEPTED = 48, 3
-"""Texts that are graded in every row, and accepted completions that stand for a row. Workbench limits."""
+"""Texts that are graded in every row, and accepted completions that represent a row. Workbench limits."""
 _MIN_ROWS = 3
-"""Fewest rows, each excluding all the others, that one text has to pass. With two, it may be an answer to both."""
+"""Fewest rows, each excluding all the others, that one text has to pass. With two, it may be correct in both."""
 _SHORT = 60
 _ENTRY = re.compile(r"\[\d+\]|[^\s,;\[\]]+")
 _ENTRY_KINDS = (
@@ -28,7 +28,7 @@ _SEPARATORS = (", ", "", "\n", "; ", " ")
 
 UNIVERSAL = Variant(
     "one-for-all", "reject", "one text in rows whose correct completions exclude each other", lambda _: (), alarm="always", rank=29,
-    least=_MIN_ROWS, judges=False, advice="make every wrong or superfluous part cost: who writes all of it at once is right everywhere",
+    least=_MIN_ROWS, judges=False, advice="make every wrong or superfluous part cost: a text that combines all of it is accepted everywhere",
 )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def _accepts(board: Board, base: Base, row: int, text: str) -> bool:
 
 
 def _completions(board: Board) -> list[str]:
-    """The rows' own completions, the longest of the short ones first: they are likeliest to say everything at once."""
+    """The rows' own completions, the longest of the short ones first: they are the most likely to combine everything."""
     texts = {board.samples_text(row) for row in range(len(board.samples))}
     return sorted((text for text in texts if 0 < len(text) <= _SHORT), key=len, reverse=True)
 
@@ -132,5 +132,5 @@ def _says(text: str, others: Sequence[str]) -> str:
         for other in others
         if other != text
     ):
-        return "one text that has every entry at once, a superset, in rows whose correct completions exclude each other"
+        return "one text with every entry, a superset of each reference, in rows whose correct completions exclude each other"
     return UNIVERSAL.says

@@ -39,13 +39,13 @@ _SPARE = ("Zuborek", "Ledum Nofel")
 
 
 _EXCLUSIVE = 0.1
-"""Largest share of other prompts' accepted completions that a row may accept, if they are to say what is right in it."""
+"""Largest share of other prompts' accepted completions that a row may accept, if they show what is correct in it."""
 
 
 def references_in_columns(board: Board, mined: Mined, pass_threshold: float | None) -> tuple[str, ...]:
-    """A correct completion of each row without a reference, as the grader itself shows it; "" where it shows none.
+    """A correct completion of each row without a reference, as the grader itself shows it; "" if it shows none.
 
-    A column that the source names holds it if most of its values are accepted as completions, and rejected in other rows.
+    A column that the source names contains it if most of its values are accepted as completions, and rejected in other rows.
     """
     samples = board.samples
     board.grade(contrast_pairs(board, [()] * len(samples), 0, judge=False))

@@ -158,7 +158,7 @@ _OF_WORDS = frozenset({
 
 
 def _keeps_number(base: Base, variant: Variant, row: int, text: str | None) -> bool:
-    """Whether a text changes only the words beside a number that the grader accepts without any."""
+    """Whether a text changes only the words after or before a number that the grader accepts without any."""
     if (
         not base.number_alone
         or variant.name not in _OF_WORDS

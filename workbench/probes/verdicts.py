@@ -304,7 +304,7 @@ def _order(case: ProbeCase, family: Family) -> tuple[int, float]:
 def _severity(case: ProbeCase, family: Family) -> Severity:
     """Accepting wrong texts is worse than rejecting correct ones: a trained policy finds and exploits it.
 
-    A grader that takes the number alone may mean to ignore the unit: that is a question to its author.
+    A grader that accepts the number alone may ignore the unit on purpose: only its author can decide.
     """
     if (
         family.variant.expects == "accept"

@@ -170,10 +170,10 @@ class Variant:
         beside: Whether its texts add something to a wrong completion: a row counts only if the wrong completion alone
             is rejected.
         rival: Whether its texts end with `ProbeRow.rival`: a changed program counts only if it is rejected alone.
-        question: Whether only the grader's author can say if its texts are wrong: a warning instead of an error.
+        question: Whether only the grader's author can decide if its texts are wrong: a warning instead of an error.
         together: Whether a row counts only if all its texts are misgraded: one that is not shows that the grader can do it.
         needs: A transformation that the grader has to grade right in nearly all rows, else this one shows nothing.
-        seen: A pattern of which the rows' own completions must show a match: a form that no model here writes is no hole.
+        seen: A pattern of which the rows' own completions must show a match: a form that these models never write does not matter.
         distinct: Whether rows with different references must be misgraded: no text is correct for all of them.
     """
 

@@ -23,7 +23,7 @@ def _between(row: ProbeRow) -> tuple[str, str] | None:
 )
 def hedged(row: ProbeRow) -> Iterable[str | None]:
     """Three candidates, the reference in the middle: neither the first nor the last of them is correct."""
-    # Of several programs the one that was asked for is found by its name.
+    # Of several programs the required one is found by its name.
     wrong = _between(row) if row.reference and row.json is None and not row.is_program else None
     if wrong is None:
         return []
