@@ -2,7 +2,7 @@
 
 import threading
 
-from workbench.core.cached import cached_property
+from workbench.core.python_text import cached_property
 
 
 class Slow:

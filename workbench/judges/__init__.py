@@ -9,13 +9,12 @@ from workbench.judges.cache import ReplyStore
 from workbench.judges.kinds import Judge
 from workbench.judges.kinds.agent_judge import AgentJudge
 from workbench.judges.kinds.binary import BinaryJudge
-from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge
+from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge, SchemaJudge
 from workbench.judges.kinds.endpoint_grader import Endpoint
 from workbench.judges.kinds.openai import LabelJudge, ScoreJudge
 from workbench.judges.kinds.pairwise import PairwiseJudge
 from workbench.judges.kinds.rag import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge
 from workbench.judges.kinds.rubric import RubricJudge
-from workbench.judges.kinds.schema import SchemaJudge
 from workbench.judges.openai_client import OpenAIClient
 from workbench.judges.protocol import (
     ChatClient,

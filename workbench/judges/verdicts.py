@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from workbench.core.cached import cached_property
 from workbench.core.grade import ErrorKind
+from workbench.core.python_text import cached_property
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.judges.protocol import Messages, Reply

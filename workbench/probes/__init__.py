@@ -22,15 +22,14 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget, as_budget
 from workbench.judges.kinds import Judge
-from workbench.probes.acceptance import AcceptanceRule, rule_of
 from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, Pair, as_suite
-from workbench.probes.oracles import universal
 from workbench.probes.probe_case import ProbeCase
+from workbench.probes.references import AcceptanceRule, rule_of
 from workbench.probes.result import Again as Again
 from workbench.probes.result import Probe as Probe
 from workbench.probes.result import again as again
-from workbench.probes.search import attack, monotone
+from workbench.probes.search import attack, monotone, universal
 from workbench.probes.shapes import Mined, mine
 from workbench.probes.tried import Family, TriedText, families, texts_of
 from workbench.probes.variants import VARIANTS as VARIANTS

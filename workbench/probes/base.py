@@ -9,13 +9,16 @@ from typing import Any
 
 from workbench.analysis.labels import read_labels
 from workbench.data.samples import Samples
-from workbench.probes.acceptance import MOSTLY, TOLERANT, AcceptanceRule, rule_of
 from workbench.probes.board import Board, ProbeOutcome
 from workbench.probes.references import (
+    MOSTLY,
+    TOLERANT,
+    AcceptanceRule,
     contrast_pairs,
     empty_references,
     reference_texts,
     references_in_columns,
+    rule_of,
     wrong_completions,
 )
 from workbench.probes.shapes import (

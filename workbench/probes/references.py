@@ -1,24 +1,91 @@
-"""What is correct in each row, as text: its reference, a column that the grader reads; and completions that are surely wrong."""
+"""What is accepted and what is correct in each row: the rule of acceptance, references as text, and wrong completions."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from workbench.data.samples import Samples
-from workbench.probes.acceptance import TOLERANT, AcceptanceRule, rule_of
-from workbench.probes.board import Board, Pair
-from workbench.probes.shapes import (
-    Mined,
-    apart,
-    as_text,
-    gibberish,
-    number_in,
-    parsed_json,
-)
+from workbench.probes.board import Board, Pair, ProbeOutcome
+from workbench.probes.shapes import Mined, apart, as_text, gibberish, number_in, parsed_json
+
+_EQUAL, _CLOSE, HALF = 1 - 1e-6, 0.9, 0.5
+"""Shares of the span between the lowest score seen and the correct completion's.
+
+A near miss may score nearly as high as the correct completion, but not as high; a text that is not a completion at all has
+to stay a tenth of the span below; and a correct completion in another form may lose half. Workbench limits.
+"""
+
+
+MOSTLY, TOLERANT = 0.5, 0.9
+"""Shares of rows: a form counts as the grader's form; a form counts as accepted in general. Workbench limits."""
+
+
+@dataclass(frozen=True)
+class AcceptanceRule:
+    """When a text is accepted.
+
+    Attributes:
+        mark: Lowest score that accepts a text; None if a text has to score as high as the row's correct completion.
+        best: Score of each row's correct completion, by the row's position.
+        usual: Score for a row whose correct completion is unknown.
+        floor: The lowest score seen.
+    """
+
+    mark: float | None = None
+    best: Mapping[int, float] = field(default_factory=dict)
+    usual: float = 1.0
+    floor: float = 0.0
+
+    @property
+    def usual_mark(self) -> float:
+        """One pass threshold for all rows, for a report."""
+        return self.floor + _EQUAL * (self.usual - self.floor) if self.mark is None else self.mark
+
+    def accepts(self, row: int, outcome: ProbeOutcome, *, gross: bool = False) -> bool:
+        """Whether a known-bad text is accepted; a gross one must not even come close to the correct completion."""
+        return self._above(row, outcome, _CLOSE if gross else _EQUAL)
+
+    def rejects(self, row: int, outcome: ProbeOutcome) -> bool:
+        """Whether a known-good text is rejected; with continuous scores, whether it loses more than half."""
+        return not self._above(row, outcome, HALF)
+
+    def _above(self, row: int, outcome: ProbeOutcome, share: float) -> bool:
+        if not outcome.tried or math.isnan(outcome.score):
+            return False
+        if outcome.passed is not None:
+            return outcome.passed
+        if self.mark is not None:
+            return outcome.score >= self.mark
+        best = max(self.best.get(row, self.usual), self.usual)
+        return best > self.floor and outcome.score >= self.floor + share * (best - self.floor)
+
+
+def rule_of(
+    outcomes: Iterable[ProbeOutcome], best: Mapping[int, float], *, pass_threshold: float | None = None
+) -> AcceptanceRule:
+    """The rule for a grader, from its grades so far.
+
+    Args:
+        outcomes: Of correct and wrong texts.
+        best: Score of each row's correct completion, by position.
+        pass_threshold: The user's pass threshold; None for the higher of two levels, or the correct completion's score.
+    """
+    scores = sorted({round(outcome.score, 9) for outcome in outcomes if not math.isnan(outcome.score)})
+    known = sorted(best.values())
+    usual = known[len(known) // 2] if known else (scores[-1] if scores else 1.0)
+    floor = scores[0] if scores else 0.0
+    # A grader whose scores are all equal: 0 to 1 is the scale unless another is given.
+    levels = {1: HALF, 2: scores[-1] if scores else None}
+    return AcceptanceRule(
+        levels.get(len(scores)) if pass_threshold is None else pass_threshold, best, usual, floor
+    )
+
 
 _USUAL_NAMES = (
     "target",

@@ -33,9 +33,9 @@ from workbench.core.grades import Grades
 from workbench.core.safe_frame import SafeFrame
 from workbench.data.samples import Samples, as_samples
 from workbench.judges.budget import as_budget
-from workbench.probes.acceptance import AcceptanceRule, rule_of
 from workbench.probes.base import Base
 from workbench.probes.board import Board, ProbeOutcome, as_suite, with_texts
+from workbench.probes.references import AcceptanceRule, rule_of
 from workbench.probes.tried import Family, TriedText, table
 from workbench.probes.verdicts import MENTIONS
 from workbench.report import Report

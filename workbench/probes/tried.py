@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from workbench.analysis.statistics import Interval
 from workbench.analysis.statistics.means import Share, share
 from workbench.core.safe_frame import SafeFrame
-from workbench.probes.acceptance import AcceptanceRule
 from workbench.probes.base import Base
 from workbench.probes.board import Board, ProbeOutcome
+from workbench.probes.references import AcceptanceRule
 from workbench.probes.shapes import number_with_words, numbers_in, plainly
 from workbench.probes.variants import VARIANTS, Variant
 

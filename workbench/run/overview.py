@@ -18,9 +18,9 @@ from workbench.analysis.finding import Finding, percent
 from workbench.analysis.statistics import Codes, Floats, Interval, mean
 from workbench.analysis.statistics.group_scores import ValueCounts
 from workbench.analysis.statistics.means import MAX_CLUSTERS, BoundedMean, mean_interval_of_sums
-from workbench.core.cached import cached_property
 from workbench.core.display import DisplayBlock, Displayed, Drawing, Only, Paragraph
 from workbench.core.display_text import counted, one_line
+from workbench.core.python_text import cached_property
 from workbench.core.safe_frame import SafeFrame
 from workbench.report import Report
 from workbench.report.display import (

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from workbench.core.cached import cached_property
 from workbench.core.errors import StoreError
+from workbench.core.python_text import cached_property
 from workbench.judges.protocol import Reply, Usage
 from workbench.store.database import Batches, Database
 from workbench.store.schema import count_or_none, from_json, leases, now, read, replies, storable, to_json

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.core.cached import cached_property
 from workbench.core.errors import SamplesError
+from workbench.core.python_text import cached_property
 from workbench.data.samples.cells import (
     EMPTY,
     SPEAKERS,

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from workbench.core.cached import cached_property
 from workbench.core.errors import FormatError, SandboxError
 from workbench.core.files import read_bytes
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.python_text import cached_property
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.graders.arguments import HANDLING

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from workbench.core.cached import cached_property
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.python_text import cached_property
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.graders.capture import capture

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core.cached import cached_property
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.python_text import cached_property
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import compile as compile_template

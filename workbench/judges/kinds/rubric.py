@@ -9,10 +9,10 @@ from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.core.cached import cached_property
 from workbench.core.errors import FormatError
 from workbench.core.files import read_bytes
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.python_text import cached_property
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.templates import Template, thread_variables

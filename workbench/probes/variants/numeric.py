@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from workbench.probes.programs import other_digits
 from workbench.probes.shapes import as_text, number_in
-from workbench.probes.variants import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, other_digits, variant
 
 _KINDS = (
     ("km", "m", "cm", "mm"), ("kilometers", "meters", "centimeters"), ("kilometres", "metres", "centimetres"), ("miles", "feet", "inches"),

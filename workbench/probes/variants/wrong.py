@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from workbench.probes.programs import other_signs, with_body
 from workbench.probes.shapes import PADDING, gibberish, mentions
-from workbench.probes.variants import ProbeRow, variant
+from workbench.probes.variants import ProbeRow, other_signs, variant, with_body
 
 _REFUSAL = "I'm sorry, but I cannot help with that."
 _ABOUT_REFUSALS = re.compile(r"sorry|cannot|can't|unable|refus|apolog|unanswerable", re.IGNORECASE)

@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from workbench.core.cached import cached_property
 from workbench.core.display_text import clean
 from workbench.core.errors import IsolationError
+from workbench.core.python_text import cached_property
 from workbench.core.system_limits import cores
 from workbench.sandbox.host.worker import WorkerLostError
 
