@@ -102,7 +102,7 @@ def test_search_finds_in_any_case_and_marks(page):
 def test_the_expected_answer_is_marked_where_nobody_searches(page):
     """Without a search the marks show occurrences of the reference."""
     page.tell("look", where=[{"grader": "exact", "passed": True}])
-    answer = next(at for at, column in enumerate(shown(page)) if column["key"] == "answer")
+    answer = next(at for at, column in enumerate(shown(page)) if column["key"] == "completion")
     assert page.table["first"][0]["cells"][answer]["t"] == [["yes", "found"]]
 
 
@@ -113,7 +113,7 @@ def shown(page):
 
 @pytest.mark.parametrize(
     ("key", "column"),
-    [("field size", "size"), ("answer", "completion"), ("expected", "expected"), ("label", "good")],
+    [("field size", "size"), ("completion", "completion"), ("expected", "expected"), ("label", "good")],
 )
 @pytest.mark.parametrize("descending", [True, False])
 def test_sorted_by_any_column_as_pandas_would(page, key, column, descending):
@@ -155,7 +155,7 @@ def test_the_last_column_cannot_be_hidden(page):
         "columns",
         columns=[{"key": column["key"], "shown": False, "width": 0} for column in page.table["columns"]],
     )
-    assert [column["key"] for column in shown(page)] == ["answer"]
+    assert [column["key"] for column in shown(page)] == ["completion"]
 
 
 def test_the_reader_says_what_each_grader_said(page):
@@ -163,7 +163,7 @@ def test_the_reader_says_what_each_grader_said(page):
     page.tell("select", row=0)
     reader = page.reader
     assert (reader["id"], reader["at"], reader["of"], reader["label"]) == ("row-0", 0, 60, False)
-    assert [turn["role"] for turn in reader["turns"]] == ["prompt", "answer"]
+    assert [turn["role"] for turn in reader["turns"]] == ["prompt", "completion"]
     assert {said["grader"]: said["part"] for said in reader["said"]} == {
         "has yes": "bad_refused",
         "exact": "bad_refused",

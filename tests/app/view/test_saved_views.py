@@ -24,7 +24,7 @@ def somewhere(page):
     page.tell("choose", name="exact")
     page.tell("look", where=REFUSED)
     page.tell("search", text="question")
-    page.tell("sort", key="answer", descending=True)
+    page.tell("sort", key="completion", descending=True)
     page.tell("columns", columns=[{"key": "prompt", "shown": True, "width": 240}])
     page.tell("select", row=3)
     return page.rows()
@@ -45,7 +45,7 @@ def assert_somewhere(page, rows):
     assert page.chosen["name"] == "exact"
     assert page.rows() == rows
     assert page.table["search"] == "question"
-    assert page.table["sort"] == {"key": "answer", "descending": True}
+    assert page.table["sort"] == {"key": "completion", "descending": True}
     prompt = next(column for column in page.table["columns"] if column["key"] == "prompt")
     assert (prompt["shown"], prompt["width"]) == (True, 240)
     assert page.reader["id"] == "row-3"

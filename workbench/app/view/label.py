@@ -135,7 +135,7 @@ class LabelDeck:
         turns = self._threads[name]["turns"]
         text = (
             "".join(piece for piece, _ in turns[-1]["text"])
-            if turns and turns[-1]["role"] == "answer"
+            if turns and turns[-1]["role"] == "completion"
             else ""
         )
         return one_line(text.strip() or "(empty)", _LINE)

@@ -165,7 +165,7 @@ def thread_data(sample: Sample, texts: Mapping[str, str], find: Finder) -> dict[
     expected = texts["reference"]
     turns = [_turn(sample, at, texts) for at in range(len(sample.thread.get_turns()))]
     marked = False
-    if turns and turns[-1]["role"] == "answer":
+    if turns and turns[-1]["role"] == "completion":
         part = turns[-1]["part"]
         spans = list(find(texts[part][:FIRST], expected))
         turns[-1]["text"] = pieces(texts[part][:FIRST], spans)
@@ -173,7 +173,7 @@ def thread_data(sample: Sample, texts: Mapping[str, str], find: Finder) -> dict[
     return {
         "turns": turns,
         "documents": [_part(part, texts, "document", title) for part, title in documents_of(sample)],
-        "expected": _part("reference", texts, "expected") if expected else None,
+        "expected": _part("reference", texts, "reference") if expected else None,
         "expected_note": _expected_note(texts, turns, expected) if expected else "",
         "metadata": _part("metadata", texts, "metadata") if texts["metadata"] else None,
         "marked": marked,
@@ -185,7 +185,7 @@ def _turn(sample: Sample, at: int, texts: Mapping[str, str]) -> dict[str, Any]:
     role = turns[at].role
     is_answer = role == "assistant" and at == len(turns) - 1
     is_prompt = role == "user" and at == 0 and len(turns) <= 2
-    name = "answer" if is_answer else "prompt" if is_prompt else one_line(role, 40)
+    name = "completion" if is_answer else "prompt" if is_prompt else one_line(role, 40)
     calls = [
         {
             "name": arguments_name(call),
@@ -211,7 +211,7 @@ def _rest(part: str, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _expected_note(texts: Mapping[str, str], turns: Sequence[Mapping[str, Any]], expected: str) -> str:
-    if not turns or turns[-1]["role"] != "answer":
+    if not turns or turns[-1]["role"] != "completion":
         return ""
     return "" if expected in texts[turns[-1]["part"]] else "not in the completion"
 

@@ -45,7 +45,7 @@ FIRST = 60
 MAX_ROWS = 400
 """Maximum rows of one window."""
 
-_SHOWN = ("answer", "expected", "label")
+_SHOWN = ("completion", "expected", "label")
 _SMALL = 5_000  # maximum rows that are indexed immediately rather than in the background
 
 
@@ -149,9 +149,9 @@ class RowsTable:
         yield TextColumn(
             window, 1, words_finder(self.search) if self.search else nothing, "prompt", "prompt", width=200
         )
-        yield TextColumn(window, 2, find, "answer", "answer")
+        yield TextColumn(window, 2, find, "completion", "completion")
         if "reference" in samples.columns:
-            yield TextColumn(window, 3, nothing, "expected", "expected", width=72)
+            yield TextColumn(window, 3, nothing, "expected", "reference", width=72)
         if source.labels is not None:
             yield LabelColumn(source.labels)
         yield from self._score_columns(source)
@@ -198,7 +198,7 @@ class RowsTable:
         """
         self._layout |= {str(each["key"]): (bool(each["shown"]), int(each["width"])) for each in columns}
         if not any(self._is_shown(column) for column in self._columns.values()):
-            self._layout.pop("answer", None)
+            self._layout.pop("completion", None)
         self.revision += 1
 
     @property

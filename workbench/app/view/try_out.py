@@ -318,7 +318,7 @@ class TryMode(Mode):
         original, sample = self._original, self.sample
         thread = thread_data(original, texts_of(original, {}), lambda _text, _expected: ())
         turns = thread["turns"]
-        has_answer = bool(turns) and turns[-1]["role"] == "answer" and not turns[-1]["calls"]
+        has_answer = bool(turns) and turns[-1]["role"] == "completion" and not turns[-1]["calls"]
         lines = [self._line(name) for name in self._session.graders.chosen]
         return {
             "row": -1 if self._row is None else self._row,
