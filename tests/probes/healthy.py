@@ -14,6 +14,31 @@ def _grader(body: str) -> str:
 
 
 HEALTHY = {
+    "runs the program": ("programs", _grader("""
+def cases(reference):
+    return json.loads(re.search(r"# cases: (.*)", reference)[1])
+def program(text):
+    found = re.findall(r"```(?:python)?\\n(.*?)```", text, re.DOTALL)
+    return found[-1] if found else text
+def results(text, name):
+    space = {}
+    exec(text, space)
+    return [space[name](case) for case in cases(right(thread))]
+name = re.search(r"def (\\w+)", right(thread))[1]
+try:
+    return 1.0 if results(program(said(thread)), name) == results(right(thread), name) else 0.0
+except Exception:
+    return 0.0""")),
+    "number, the unit may be missing": ("units", _grader("""
+units = {"km", "m", "cm", "kg", "g", "mg", "hours", "minutes", "seconds", "days", "%", "euros"}
+found = re.fullmatch(r"\\s*(-?\\d[\\d.,]*)\\s*(\\S*?)\\.?\\s*", said(thread))
+value, unit = right(thread).split()
+if not found or float(found[1].replace(",", "")) != float(value):
+    return 0.0
+return 1.0 if found[2] == unit or found[2] not in units else 0.0""")),
+    "letters as a set": ("selections", _grader("""
+picked = re.findall(r"[A-F]", said(thread)) if re.fullmatch(r"[A-F](, [A-F])*", said(thread).strip()) else []
+return 1.0 if picked and sorted(picked) == re.findall(r"[A-F]", right(thread)) else 0.0""")),
     "exact after strip": ("capitals", _grader("return 1.0 if said(thread).strip() == right(thread) else 0.0")),
     "exact after casefold": ("capitals", _grader("return 1.0 if said(thread).strip().casefold() == right(thread).casefold() else 0.0")),
     "exact after normalisation": ("capitals", _grader("""

@@ -211,11 +211,89 @@ def dates() -> Rows:
     )
 
 
+def programs() -> Rows:
+    """Functions of Python, each with the cases on which it is run in a comment."""
+    pairs = []
+    for n in range(16):
+        cases = f"# cases: {[n, n + 1, -n, 40]}"
+        code = f"def move_{n}(x):\n    return x * {n + 2} + {n + 5}"
+        said = f"Sure:\n```python\n{code}\n```" if n % 2 else f"def move_{n}(x):\n    return x"
+        pairs.append((f"Write move_{n}(x): {n + 2} times x, and {n + 5} more.", f"{cases}\n{code}", said))
+    return _rows(pairs)
+
+
+def selections() -> Rows:
+    """Several letters of six."""
+    pairs = []
+    for n in range(20):
+        letters = ", ".join("ABCDEF"[k] for k in range(6) if (n * 5 + 9) >> k & 1) or "A, B"
+        pairs.append(
+            (f"Which options of list {n + 1} are right? Letters only.", letters, letters if n % 2 else "F")
+        )
+    return _rows(pairs)
+
+
+def people() -> Rows:
+    """Names, one a line, in a column that is not the reference."""
+    names = ["Anna", "Boris", "Chen", "Dora", "Emil", "Fatima", "Goran", "Hana"]
+    rows = []
+    for n in range(20):
+        chosen = [names[(n + k * 3) % 8] for k in range(2 + n % 2)] if n % 4 else names[n % 5 : n % 5 + 3]
+        said = "\n".join(chosen) if n % 2 else "Nobody"
+        rows.append(
+            {"prompt": f"Who is named in text {n + 1}? One name a line.", "named": chosen, "completion": said}
+        )
+    return rows
+
+
+def letters() -> Rows:
+    """One letter of four, in sentences and in lower case too."""
+    rows = choice()
+    for n, row in enumerate(rows):
+        letter = row["completion"]
+        row["completion"] = [f"The answer is {letter}.", letter.lower(), f"({letter})", letter][n // 2 % 4]
+    return rows
+
+
+def tags() -> Rows:
+    """A word in a tag that the prompt shows."""
+    words = ["positive", "negative", "mixed"]
+    return _rows(
+        [
+            (
+                f"Is review {n + 1} positive, negative or mixed? As in <label>{words[n % 3]}</label>.",
+                words[n // 2 % 3],
+                f"<label>{words[n // 2 % 3] if n % 2 else 'mixed'}</label>",
+            )
+            for n in range(24)
+        ]
+    )
+
+
+def short_thoughts() -> Rows:
+    """A think block of one line, and the number in a tag."""
+    rows = arithmetic()
+    for n, row in enumerate(rows):
+        right = row["expected"] if n % 2 else str(int(row["expected"]) + 4)
+        row["completion"] = f"<think>I add them.</think><answer>{right}</answer>"
+    return rows
+
+
+def vitamins() -> Rows:
+    """A letter, of which one is an article as well."""
+    return _rows(
+        [
+            (f"Which vitamin is in food {n + 1}?", "ACDEK"[n % 5], "ACDEK"[n % 5] if n % 2 else "none")
+            for n in range(20)
+        ]
+    )
+
+
 TASKS = {
     task.__name__: task
     for task in (
         arithmetic, signed, large, decimals, capitals, choice, sentences, records, lists, boxes, units, identifiers,
-        snippets, yes_no, thoughts, dates,
+        snippets, yes_no, thoughts, dates, programs, selections, people, letters, tags, short_thoughts, vitamins,
     )
 }  # fmt: skip
 
