@@ -20,7 +20,7 @@ import workbench as wb
 
 @wb.grader
 async def contains_number(thread: wb.StringThread) -> float:
-    """The expected number stands somewhere in the answer."""
+    """The completion contains the expected number."""
     expected = (thread.metadata or {}).get("expected", "")
     return 1.0 if expected and expected in (thread.completion() or "") else 0.0
 
