@@ -14,6 +14,7 @@ import workbench as wb
 from tests.browser.lab import wait_until
 from tests.judges.servers import server
 from tests.judges.test_client import completion
+from workbench.store import replies
 
 ROWS = [{"prompt": f"Question <{row}>", "completion": "Good day"} for row in range(60)]
 AT_ONCE = 4
@@ -101,8 +102,10 @@ def started(command, env):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_a_killed_run_loses_only_what_was_under_way(store):
+def test_a_killed_run_loses_only_what_was_under_way(store, monkeypatch):
     """After kill -9 in the middle, the next run asks for the rest and for what was in flight, once."""
+    # The killed process has leases of 20 s, which are longer than any here, so that the run below need not wait for their end.
+    monkeypatch.setattr(replies, "LEASE_SECONDS", 5.0)
     reached, gate = threading.Event(), threading.Event()
     count = iter(range(10_000))
 

@@ -12,7 +12,14 @@ from workbench.probes.variants import is_same_program, other_digits, other_signs
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("33 kg", "33"), ("-4,923 euros", "-4,923"), ("$40", "40"), ("42", None), ("3 of 4", None), ("many", None)],
+    [
+        ("33 kg", "33"),
+        ("-4,923 euros", "-4,923"),
+        ("$40", "40"),
+        ("42", None),
+        ("3 of 4", None),
+        ("many", None),
+    ],
 )
 def test_the_number_of_a_quantity(text, number):
     """A quantity has one number and words; a bare number and several numbers are none."""
