@@ -10,6 +10,7 @@ import ast
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -101,6 +102,28 @@ def add_samples(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="your rows: sources are validated on the first five of them",
     )
+    add_columns(command)
+
+
+def add_columns(command: argparse.ArgumentParser) -> None:
+    """Add the option for the roles of the rows' columns."""
+    command.add_argument(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="ROLE=NAME",
+        help="column of a role, e.g. completion=out; repeat the option for several roles",
+    )
+
+
+def columns_of(pairs: Sequence[str]) -> dict[str, str | None]:
+    """ROLE=NAME words as a mapping; an empty name switches the role off."""
+    if wrong := [pair for pair in pairs if "=" not in pair]:
+        raise wb.errors.SamplesError(
+            "--columns takes ROLE=NAME", found=wrong[0], expected="completion=model_out"
+        )
+    split = [pair.partition("=") for pair in pairs]
+    return {role: name or None for role, _, name in split}
 
 
 def add_reading(command: argparse.ArgumentParser) -> None:
@@ -123,7 +146,9 @@ def read_suite(path: Path, options: argparse.Namespace) -> wb.Suite:
 
 def trial_rows(options: argparse.Namespace) -> wb.Samples | None:
     """The rows of --samples; None without that option."""
-    return None if options.samples is None else wb.read_samples(options.samples)
+    if options.samples is None:
+        return None
+    return wb.read_samples(options.samples, columns=columns_of(options.columns))
 
 
 def make_folder(folder: Path) -> None:

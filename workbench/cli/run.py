@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import workbench as wb
-from workbench.cli.options import EXIT_CODES, Commands, add_reading, at_least_one, read_suite, say
+from workbench.cli.options import (
+    EXIT_CODES,
+    Commands,
+    add_columns,
+    add_reading,
+    at_least_one,
+    columns_of,
+    read_suite,
+    say,
+)
 from workbench.core.display_text import counted, without_controls
 from workbench.core.files import check_writable, write_atomically
 
@@ -101,13 +109,7 @@ def _add_rows(run: argparse.ArgumentParser) -> None:
     """Options for which rows are graded, and the roles of their columns."""
     run.add_argument("--draw", type=at_least_one, metavar="N", help="grade a random sample of N rows")
     run.add_argument("--seed", type=int, default=0, help="of the random sample (default 0)")
-    run.add_argument(
-        "--columns",
-        action="append",
-        default=[],
-        metavar="ROLE=NAME",
-        help="column of a role, e.g. completion=out",
-    )
+    add_columns(run)
     run.add_argument(
         "--labels", metavar="COLUMN", action="append",
         help="column of labels (known good or bad); repeat the option for several annotators",
@@ -162,7 +164,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.certificate:
         check_place(options.certificate)
     graders = read_suite(options.graders, options)
-    samples = wb.read_samples(options.samples, columns=_columns(options.columns))
+    samples = wb.read_samples(options.samples, columns=columns_of(options.columns))
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
     if options.certificate:
@@ -205,7 +207,7 @@ def _run_overview(options: argparse.Namespace) -> int:
     graders = read_suite(options.graders, options)
     path: Path = options.samples
     samples = wb.read_samples(
-        path, columns=_columns(options.columns), lazy=path.is_dir() or path.suffix.lower() == ".parquet"
+        path, columns=columns_of(options.columns), lazy=path.is_dir() or path.suffix.lower() == ".parquet"
     )
     labels: Any = _labels(options.labels)
     overview = graders.overview(
@@ -255,13 +257,3 @@ def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str,
 def _labels(names: list[str] | None) -> str | list[str] | None:
     """The column of labels, or those of several annotators."""
     return names[0] if names is not None and len(names) == 1 else names
-
-
-def _columns(pairs: Sequence[str]) -> dict[str, str | None]:
-    """ROLE=NAME words as a mapping; an empty name switches the role off."""
-    if wrong := [pair for pair in pairs if "=" not in pair]:
-        raise wb.errors.SamplesError(
-            "--columns takes ROLE=NAME", found=wrong[0], expected="completion=model_out"
-        )
-    split = [pair.partition("=") for pair in pairs]
-    return {role: name or None for role, _, name in split}

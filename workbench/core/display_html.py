@@ -186,7 +186,7 @@ def _limit(data: Mapping[str, Any]) -> list[str]:
     if data["limit"] is None:
         return []
     at = _place(data, data["limit"])
-    text_at = min(max(at, 24), _WIDTH - 24)
+    text_at = min(max(at, 32), _WIDTH - 32)
     return [
         f"<path d='M{at:.1f} 0v15' stroke-width='1.5' stroke-dasharray='3 2'/>",
         f"<text x='{text_at:.1f}' y='25' text-anchor='middle' font-size='11'>{escaped(data['limit_text'])}</text>",

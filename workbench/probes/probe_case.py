@@ -131,5 +131,11 @@ class ProbeCase:
         if shown is None:
             return ""
         reference = self.base.references[shown.row] if family.variant.expects == "reject" else ""
-        right = f" for the reference {one_line(repr(reference), 60)}" if reference else ""
-        return f", such as {one_line(repr(shown.text), 100)}{right}"
+        right = f" for the reference {_quoted(reference, 60)}" if reference else ""
+        return f", such as {_quoted(shown.text or '', 100)}{right}"
+
+
+def _quoted(text: str, limit: int) -> str:
+    """A text in quotation marks, which are closed even if the text is cut."""
+    more = f"… ({len(text) - limit:,} more characters)" if len(text) > limit else ""
+    return one_line(repr(text[:limit]), 4 * limit) + more

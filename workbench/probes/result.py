@@ -420,7 +420,7 @@ class Probe(Displayed):
         return _claim(finding).removeprefix("accepts ") in self.findings[0].message
 
     def __repr__(self) -> str:
-        return f"Probe({self.grader!r}, {len(self.findings)} findings, {self.tries:,} texts)"
+        return f"Probe({self.grader!r}, {counted(len(self.findings), 'finding')}, {self.tries:,} texts)"
 
 
 def _listed(findings: Sequence[Finding]) -> str:

@@ -73,7 +73,7 @@ class Comparison(Displayed):
         rows: Numbers of the compared rows, largest disagreement first.
         row_labels: 1 known good, 0 known bad, -1 unknown, (n,), in the order of `verdicts`.
         noise_floor: The difference of means that noise alone reaches in 95 % of two runs of the same graders over these
-            rows, from their repeats; NaN if one of them has none. See `workbench.analysis.statistics.noise.noise_floor`.
+            rows, from their repeats; without any 0 for code, whose scores do not vary, and NaN if one is a judge. See `workbench.analysis.statistics.noise.noise_floor`.
     """
 
     _label = "Comparison"

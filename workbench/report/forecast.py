@@ -71,7 +71,7 @@ class Selection:
     def __str__(self) -> str:
         """Which prompts, how many of their groups are informative, and the savings."""
         if self.chosen == self.prompts:
-            return f"Train on all {counted(self.prompts, 'prompt')}: {_with_interval(self.informative)} of their groups are informative."
+            return f"Train on all {counted(self.prompts, 'prompt')}: each is informative with the required probability."
         others = self.prompts - self.chosen
         saved = (
             f"omitting the other {others:,} saves {percent(self.saved)} of the rollouts; "
@@ -300,7 +300,7 @@ def _require_answers(answers: AnswerSets, name: str) -> None:
             found=f"{counted(several, 'prompt')} with at least two scored completions, of {len(answers.sizes):,}",
             expected=f"at least {MIN_PROMPTS}",
             hint="draw 4 to 8 completions of each of about 100 prompts and grade them; rows of one prompt need equal "
-            "prompts, or a column named group: wb.Samples(frame, group='prompt_id')",
+            "prompts, or a column named group: wb.read_samples(frame, columns={'group': 'prompt_id'})",
         )
 
 

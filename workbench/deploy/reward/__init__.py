@@ -140,6 +140,7 @@ class Reward:
             raise TypeError(
                 "TRL called the reward itself; pass reward.trl, as in GRPOTrainer(reward_funcs=reward.trl)"
             )
+        self._require_single(len(self.suite.entries))
         return self.scores(self.grade(rows_of(prompts, completions, columns, reference=self.reference)))
 
     def grade(self, rows: Sequence[RewardRow], *, only: str = "") -> RewardGrades:
@@ -240,14 +241,18 @@ class Reward:
         """
         if graded.combined is not None:
             return self.suite.column, graded.combined.scores, graded.combined
-        if len(graded.parts) > 1:
-            raise ValueError(
-                f"a reward needs one score per row: {len(graded.parts)} graders give {len(graded.parts)} scores without a combining rule; "
-                "pass one: wb.reward(suite, combine=wb.combine.Mean())"
-            )
+        self._require_single(len(graded.parts))
         ((name, grades),) = graded.parts.items()
         entry = next(entry for entry in self.suite.entries if entry.name == name)
         return name, entry.count(grades).scores, grades
+
+    def _require_single(self, n_graders: int) -> None:
+        """Refuse several graders without a rule; also before rows are graded, since judges cost money."""
+        if self.suite.combine is None and n_graders > 1:
+            raise ValueError(
+                f"a reward needs one score per row: {n_graders} graders give {n_graders} scores without a combining rule; "
+                "pass one: wb.reward(suite, combine=wb.combine.Mean())"
+            )
 
     @property
     def single(self) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.core.display import DisplayBlock, Displayed, Items, Only, Paragraph, TableBlock
-from workbench.core.display_text import visible
+from workbench.core.display_text import counted, visible
 from workbench.core.grades import Grades
 from workbench.data.samples.columns import LABEL_NAMES
 from workbench.deploy.reward.grading import RewardGrades
@@ -184,7 +184,7 @@ class RewardStats(Displayed):
         ]
 
     def _blocks(self) -> Iterator[DisplayBlock]:
-        yield Paragraph(f"{self.calls:,} calls, {self.seconds:.3g} s", "lead")
+        yield Paragraph(f"{counted(self.calls, 'call')}, {self.seconds:.3g} s", "lead")
         failures = self._latest()
         table = TableBlock(_HEAD, self._lines(), numbers=_NUMBERS, indent=0)
         yield Only("html", [Paragraph(line, "failed") for line in failures])

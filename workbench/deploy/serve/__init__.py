@@ -60,7 +60,8 @@ def require_extra() -> None:
     ]
     if missing:
         raise WorkbenchError(
-            f"a server needs {' and '.join(missing)}", hint='pip install "grader-workbench[serve]"'
+            "a server needs " + " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]])),
+            hint='pip install "grader-workbench[serve]"',
         )
 
 
