@@ -14,6 +14,20 @@ def _grader(body: str) -> str:
 
 
 HEALTHY = {
+    "end of a solution": ("solutions", _grader("""
+found = re.findall(r"####\\s*(-?[\\d,]+(?:\\.\\d+)?)", said(thread))
+return 1.0 if found and found[-1] == right(thread).rpartition("#### ")[2] else 0.0""")),
+    "one of the aliases": ("aliases", _grader("""
+def plain(text):
+    return re.sub(r"[^\\w ]", "", text).lower().strip()
+scores = [0.0]
+for alias in thread.metadata["expected"]:
+    scores.append(1.0 if plain(said(thread)) == plain(alias) else 0.0)
+return max(scores)""")),
+    "last number of a quantity": ("units", _grader("""
+got = number(said(thread))
+units = re.findall(r"[a-z]+|%", said(thread))
+return 1.0 if got == number(right(thread)) and right(thread).split()[1] in units else 0.0""")),
     "runs the program": ("programs", _grader("""
 def cases(reference):
     return json.loads(re.search(r"# cases: (.*)", reference)[1])

@@ -289,11 +289,40 @@ def vitamins() -> Rows:
     )
 
 
+def solutions() -> Rows:
+    """Worked solutions that end with the number, as in GSM8K."""
+    pairs = []
+    for n in range(20):
+        a, b = 13 + 4 * n, 6 + n
+        right = a + b if n % 2 else a + b + 5
+        pairs.append(
+            (
+                f"Ann has {a} coins and finds {b}. How many are there?",
+                f"She has {a} + {b} = {a + b} coins.\n#### {a + b}",
+                f"Together: {right}\n#### {right}",
+            )
+        )
+    return _rows(pairs)
+
+
+def aliases() -> Rows:
+    """Several correct completions of each prompt, as a list."""
+    return [
+        {
+            "prompt": f"Which city is number {n + 1} on the map?",
+            "expected": [city, f"{city} City", f"Old {city}"],
+            "completion": city if n % 2 else "Nowhere",
+        }
+        for n, (_, city) in enumerate(_CAPITALS)
+    ]
+
+
 TASKS = {
     task.__name__: task
     for task in (
         arithmetic, signed, large, decimals, capitals, choice, sentences, records, lists, boxes, units, identifiers,
         snippets, yes_no, thoughts, dates, programs, selections, people, letters, tags, short_thoughts, vitamins,
+        solutions, aliases,
     )
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ MINED = Mined(
 
 def rows():
     for task in TASKS.values():
-        made = task()
+        made = [row for row in task() if "expected" in row]
         for number, row in enumerate(made[:7]):
             others = [
                 as_text(other["expected"])

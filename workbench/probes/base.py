@@ -17,8 +17,10 @@ from workbench.probes.references import (
     contrast_pairs,
     empty_references,
     reference_texts,
+    references_as_graded,
     references_in_columns,
     rule_of,
+    texts_in,
     wrong_completions,
 )
 from workbench.probes.shapes import (
@@ -96,6 +98,9 @@ def establish(
     texts, references = list(_texts(samples)), tuple(reference_texts(samples, mined))
     if not judge and not any(references):
         references = references_in_columns(board, mined, pass_threshold)
+    written = references
+    if not judge:
+        references = references_as_graded(board, references, pass_threshold)
     nothing = empty_references(samples, references)
     good = read_labels(labels, len(samples)) == 1
     others = [wrong_completions(row, references, seed) for row in range(len(samples))]
@@ -130,6 +135,7 @@ def establish(
                 text,
                 chosen.mends,
                 forms,
+                tuple(texts_in(written[row])) if references[row] != written[row] else (),
                 row in nothing,
             )
         )

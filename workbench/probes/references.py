@@ -12,7 +12,7 @@ from typing import Any
 
 from workbench.data.samples import Samples
 from workbench.probes.board import Board, Pair, ProbeOutcome
-from workbench.probes.shapes import Mined, apart, as_text, gibberish, number_in, parsed_json
+from workbench.probes.shapes import Mined, apart, as_text, gibberish, mentions, number_in, parsed_json, same
 
 _EQUAL, _CLOSE, HALF = 1 - 1e-6, 0.9, 0.5
 """Shares of the span between the lowest score seen and the correct completion's.
@@ -78,6 +78,8 @@ def rule_of(
     """
     scores = sorted({round(outcome.score, 9) for outcome in outcomes if not math.isnan(outcome.score)})
     known = sorted(best.values())
+    if scores and known and known[-1] <= scores[0] < scores[-1]:
+        known, best = [], {}  # no reference is accepted in any form, while other texts are
     usual = known[len(known) // 2] if known else (scores[-1] if scores else 1.0)
     floor = scores[0] if scores else 0.0
     # A grader whose scores are all equal: 0 to 1 is the scale unless another is given.
@@ -123,13 +125,28 @@ def references_in_columns(board: Board, mined: Mined, pass_threshold: float | No
     def accepts(row: int, text: str) -> bool:
         return bool(text) and (row, text) in board.outcomes and rule.accepts(row, board.outcomes[row, text])
 
+    prompts = list(map(_last_prompt, samples.threads))
     for column in candidates:
+        if _are_stated(board, prompts, column):
+            continue
         held = [(row, text) for row, text in enumerate(column) if text]
         if len({text for _, text in held}) > 1 and sum(accepts(*pair) for pair in held) >= TOLERANT * len(
             held
         ):
             return tuple(column) if _excludes(board, rule, column) else ("",) * len(samples)
     return ("",) * len(samples)
+
+
+def _last_prompt(thread: Any) -> str:
+    prompts = [turn.content for turn in thread.messages() if turn.role == "user"]
+    return prompts[-1] if prompts else ""
+
+
+def _are_stated(board: Board, prompts: Sequence[str], column: Sequence[str]) -> bool:
+    """Whether the prompts state a column's values, which no completion equals: then they are requirements, such as a keyword."""
+    stated = [row for row, text in enumerate(column) if text and mentions(prompts[row], text)]
+    equal = any(same(board.samples_text(row), column[row]) for row in stated)
+    return len(stated) >= TOLERANT * sum(map(bool, column)) and not equal
 
 
 def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[list[str]]:
@@ -187,6 +204,67 @@ def reference_texts(samples: Samples, mined: Mined) -> list[str]:
         _first_of(value) if isinstance(value, list) and _are_choices(value, mined) else as_text(value)
         for value in values
     ]
+
+
+def references_as_graded(
+    board: Board, references: tuple[str, ...], pass_threshold: float | None
+) -> tuple[str, ...]:
+    """References as the grader reads them, learned from what it accepts.
+
+    Of a solution that ends with "#### 7" only the end counts if it is accepted alone. A list of texts may be one completion
+    with an entry on each line, or several correct completions: then its first entry is accepted alone.
+    """
+    tails = {row: found[1] for row, text in enumerate(references) if (found := _TAIL.search(text.strip()))}
+    lists = {row: entries for row, text in enumerate(references) if (entries := texts_in(text))}
+    known = sum(map(bool, references))
+    if not known or max(len(tails), len(lists)) < TOLERANT * known:
+        return references
+    rows = range(len(references))
+    own = {row: text for row in rows if (text := board.samples_text(row))}
+    board.grade([*own.items(), *((row, "") for row in rows)])
+
+    def accepted(texts: Mapping[int, str]) -> list[int]:
+        board.grade(texts.items())
+        rule = rule_of(board.outcomes.values(), {}, pass_threshold=pass_threshold)
+        graded = [
+            (row, board.outcomes[row, text]) for row, text in texts.items() if (row, text) in board.outcomes
+        ]
+        return [row for row, outcome in graded if rule.accepts(row, outcome)]
+
+    def read_as(texts: Mapping[int, str]) -> tuple[str, ...]:
+        return tuple(texts.get(row, reference) for row, reference in enumerate(references))
+
+    if len(tails) >= TOLERANT * known:
+        are_enough = len(accepted({row: f"#### {tail}" for row, tail in tails.items()})) >= TOLERANT * len(
+            tails
+        )
+        return read_as(tails) if are_enough else references
+    several = {row: entries for row, entries in lists.items() if len(entries) > 1}
+    as_json = len(accepted({row: references[row] for row in several}))
+    for glue in ("\n", ", "):
+        whole = {row: glue.join(entries) for row, entries in several.items()}
+        if several and as_json < MOSTLY * len(several) and len(accepted(whole)) >= TOLERANT * len(several):
+            return read_as({row: glue.join(entries) for row, entries in lists.items()})
+    first = {row: entries[0] for row, entries in lists.items()}
+    listing = [row for row in accepted(own) if row in lists and _names_several(own[row], lists[row])]
+    return read_as(first) if not listing and len(accepted(first)) >= TOLERANT * len(first) else references
+
+
+def _names_several(text: str, entries: Sequence[str]) -> bool:
+    """Whether a text has two of the entries, neither as a part of the other."""
+    apart_ones = [
+        one for one in entries if not any(one != other and mentions(other, one) for other in entries)
+    ]
+    return sum(mentions(text, one) for one in apart_ones) > 1
+
+
+_TAIL = re.compile(r"####\s*(\S.*)\Z")
+
+
+def texts_in(reference: str) -> list[str]:
+    """The entries of a list of texts in JSON; none for anything else."""
+    value = parsed_json(reference)
+    return value if isinstance(value, list) and value and all(isinstance(one, str) for one in value) else []
 
 
 def empty_references(samples: Samples, references: Sequence[str]) -> set[int]:

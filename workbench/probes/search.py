@@ -64,14 +64,10 @@ def universal(board: Board, base: Base, groups: Sequence[Family]) -> list[Family
         for row in accepted
         if (row, chosen) in board.outcomes
     )
-    return [
-        Family(
-            replace(UNIVERSAL, says=_says(chosen, [accepted[row][0] for row in best])),
-            texts,
-            groups[0].groups,
-            float("nan"),
-        )
-    ]
+    says = _says(chosen, [accepted[row][0] for row in best])
+    # A text that is not a superset may be correct in all of them, such as one of several correct completions.
+    variant = replace(UNIVERSAL, says=says, question=says == UNIVERSAL.says)
+    return [Family(variant, texts, groups[0].groups, float("nan"))]
 
 
 def _accepted(board: Board, base: Base) -> Mapping[int, list[str]]:

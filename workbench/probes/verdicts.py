@@ -335,6 +335,8 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
     form inside other letters, unless it requires only letters; the settings of a workbench rule define where it looks.
     """
     variant = family.variant
+    if variant.name == "expression" and not case.base.right:
+        return False  # the bare result is rejected in every form: an expression is what the prompt requires
     if variant.distinct and not case.base.distinct:
         return False
     if variant.needs and not case.does(variant.needs):

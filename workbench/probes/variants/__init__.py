@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from workbench.core.discovery import load_modules, refuse_taken
 from workbench.core.python_text import parse
-from workbench.probes.shapes import Mined, number_in, number_with_words, parsed_json, plainly
+from workbench.probes.shapes import Mined, number_in, number_with_words, parsed_json, plainly, same
 
 
 def program_of(text: str) -> str | None:
@@ -108,6 +108,7 @@ class ProbeRow:
         good: A text known to be correct, or else accepted by the grader; None if there is neither.
         mended: Whether that form changes how the reference is written, such as its capital letters.
         forms: Other forms in which the grader accepts references, such as in a box, a tag or a code block.
+        alternatives: Other correct completions, if the reference is one of several.
         wants_nothing: Whether the reference is the empty text while others are not: an empty completion is correct.
     """
 
@@ -122,6 +123,7 @@ class ProbeRow:
     good: str | None = None
     mended: bool = False
     forms: tuple[Callable[[str], str], ...] = ()
+    alternatives: tuple[str, ...] = ()
     wants_nothing: bool = False
 
     @property
@@ -197,6 +199,8 @@ class ProbeRow:
         said = (text or "").strip()
         if self.wants_nothing:
             return not plainly(said) or said == self.say("").strip()
+        if any(same(said, one) for one in self.alternatives):
+            return True
         return bool(self.reference) and said in {self.reference, self.say(self.reference).strip()}
 
     @property

@@ -58,7 +58,8 @@ def negated(row: ProbeRow) -> Iterable[str | None]:
     if not row.reference or row.is_letter or row.is_verdict or row.is_code or row.json is not None:
         return
     yield f"It is not {row.reference} but {row.other}."
-    if row.words:
+    # Code may read the last number, which is that of the reference.
+    if row.words and not row.digits and any(map(str.isalpha, row.reference)):
         yield f"It is definitely not {row.reference}."
         yield row.say(f"not {row.reference}")
 
@@ -247,11 +248,16 @@ def anagram(row: ProbeRow) -> Iterable[str | None]:
     answer = row.reference
     if len(answer) < 2 or len(answer) > 40 or row.json is not None or row.is_code:
         return
+    if len(words := _WORDS.findall(answer)) > 1 and all(len(word) == 1 for word in words):
+        return  # a list of letters or digits, in any order
     for text in (answer[::-1], "".join(Random(row.number).sample(answer, len(answer)))):  # noqa: S311 (no secret)
         if (
             apart(text.strip(), answer)
             and sorted(_WORDS.findall(text)) != sorted(_WORDS.findall(answer))
             and not text.startswith(("0", ".", ","))
+            and not (
+                row.digits and "".join(filter(str.isdigit, text)) == "".join(filter(str.isdigit, answer))
+            )
             and not mentions(text, answer)
         ):
             yield row.say(text.strip())

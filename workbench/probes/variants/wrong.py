@@ -88,7 +88,11 @@ def one_character(row: ProbeRow) -> Iterable[str | None]:
     pieces = (
         [character for character in row.reference if character.isalnum()] if len(row.reference) >= 4 else []
     )
-    if row.is_code or row.value is not None:
+    if (
+        row.is_code
+        or row.digits
+        or (isinstance(row.json, list) and any(len(str(one)) == 1 for one in row.json))
+    ):
         pieces = []
     return [".", ":", "*", *pieces[:1]]
 
