@@ -310,7 +310,9 @@ def test_repeats_read_the_file_once_each(path, monkeypatch):
     samples = wb.read_samples(str(path), lazy=True)
     read.clear()
     wb.Suite(GRADERS[0]).run(samples, progress=False, repeats=3, workers=1)
-    assert max(read.count(each) for each in set(read)) <= 8
+    # Two or three times a repeat: the thread that reads ahead and the one that grades may read a group at the same time. If
+    # reading did not go on with the rows, each batch of each repeat would read each group: dozens of times.
+    assert max(read.count(each) for each in set(read)) <= 12
 
 
 def test_a_column_of_hashes_is_as_good_as_one_of_texts(tmp_path):
