@@ -100,7 +100,7 @@ def establish(
         references = references_in_columns(board, mined, pass_threshold)
     written = references
     if not judge:
-        references = references_as_graded(board, references, pass_threshold)
+        references = references_as_graded(board, mined, references, pass_threshold)
     nothing = empty_references(samples, references)
     good = read_labels(labels, len(samples)) == 1
     others = [wrong_completions(row, references, seed) for row in range(len(samples))]

@@ -200,19 +200,16 @@ def reference_texts(samples: Samples, mined: Mined) -> list[str]:
     if all(value is None for value in values):
         name = next((name for name in _USUAL_NAMES if name in mined.text), None)
         values = [(thread.metadata or {}).get(name) for thread in samples.threads] if name else values
-    return [
-        _first_of(value) if isinstance(value, list) and _are_choices(value, mined) else as_text(value)
-        for value in values
-    ]
+    return list(map(as_text, values))
 
 
 def references_as_graded(
-    board: Board, references: tuple[str, ...], pass_threshold: float | None
+    board: Board, mined: Mined, references: tuple[str, ...], pass_threshold: float | None
 ) -> tuple[str, ...]:
     """References as the grader reads them, learned from what it accepts.
 
     Of a solution that ends with "#### 7" only the end counts if it is accepted alone. A list of texts may be one completion
-    with an entry on each line, or several correct completions: then its first entry is accepted alone.
+    with an entry on each line, or several correct completions: then its first entry is accepted alone, or the source tries any.
     """
     tails = {row: found[1] for row, text in enumerate(references) if (found := _TAIL.search(text.strip()))}
     lists = {row: entries for row, text in enumerate(references) if (entries := texts_in(text))}
@@ -247,7 +244,9 @@ def references_as_graded(
             return read_as({row: glue.join(entries) for row, entries in lists.items()})
     first = {row: entries[0] for row, entries in lists.items()}
     listing = [row for row in accepted(own) if row in lists and _names_several(own[row], lists[row])]
-    return read_as(first) if not listing and len(accepted(first)) >= TOLERANT * len(first) else references
+    tries_any = "any(" in mined.text and "json" not in mined.text
+    are_choices = tries_any or len(accepted(first)) >= TOLERANT * len(first)
+    return read_as(first) if are_choices and not listing else references
 
 
 def _names_several(text: str, entries: Sequence[str]) -> bool:
@@ -273,20 +272,6 @@ def empty_references(samples: Samples, references: Sequence[str]) -> set[int]:
         row for row, value in enumerate(samples.references) if isinstance(value, str) and not value.strip()
     }
     return empty if any(references) else set()
-
-
-def _are_choices(value: Sequence[Any], mined: Mined) -> bool:
-    """Whether a list of texts has alternative forms of one correct completion, rather than being one list-valued one."""
-    return (
-        bool(value)
-        and all(isinstance(item, str) for item in value)
-        and "any(" in mined.text
-        and "json" not in mined.text
-    )
-
-
-def _first_of(value: Sequence[Any]) -> str:
-    return as_text(value[0])
 
 
 def wrong_completions(row: int, references: Sequence[str], seed: int) -> tuple[str, ...]:
