@@ -4,7 +4,7 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.session import Storage
+from workbench.app.session.storage import Storage
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.app.view.page import RULES, Page
 from workbench.app.session.labels import DatasetLabels
-from workbench.app.session.session import Storage
+from workbench.app.session.storage import Storage
 from workbench.data.samples import selection
 from workbench.report.settings import few_valued_columns
 

@@ -160,7 +160,9 @@ def test_without_the_extra_it_says_how_to_install_it(graders, monkeypatch):
     from workbench.deploy.serve import require_extra
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(WorkbenchError, match=r"starlette and uvicorn(?s:.*)grader-workbench\[serve\]"):
+    with pytest.raises(
+        WorkbenchError, match=r"starlette, uvicorn and httptools(?s:.*)grader-workbench\[serve\]"
+    ):
         require_extra()
 
 

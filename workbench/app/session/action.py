@@ -17,7 +17,7 @@ from workbench.core.errors import WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.app.session.labels import DatasetLabels
-    from workbench.app.session.session import Storage
+    from workbench.app.session.storage import Storage
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from workbench.report.settings import label_column
 from workbench.store.address import LabelledSinceError
 
 if TYPE_CHECKING:
-    from workbench.app.session.session import Storage
+    from workbench.app.session.storage import Storage
     from workbench.report import Report
     from workbench.report.agreement import Agreement
     from workbench.store import Label

@@ -31,7 +31,7 @@ from workbench.run.suite import Suite
 if TYPE_CHECKING:
     from workbench.app.session.action import ActionGuard
     from workbench.app.session.graders import GraderList
-    from workbench.app.session.session import Storage
+    from workbench.app.session.storage import Storage
     from workbench.graders import Grader
     from workbench.store import Store
     from workbench.store.graders import GraderEntry
