@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import workbench as wb
-from tests.probes.planted import HEAD
+from tests.probes.planted import HEAD, RUNS_PROGRAM
 from tests.probes.tasks import samples
 from workbench.probes.result import Probe
 
@@ -28,21 +28,7 @@ return max(scores)""")),
 got = number(said(thread))
 units = re.findall(r"[a-z]+|%", said(thread))
 return 1.0 if got == number(right(thread)) and right(thread).split()[1] in units else 0.0""")),
-    "runs the program": ("programs", _grader("""
-def cases(reference):
-    return json.loads(re.search(r"# cases: (.*)", reference)[1])
-def program(text):
-    found = re.findall(r"```(?:python)?\\n(.*?)```", text, re.DOTALL)
-    return found[-1] if found else text
-def results(text, name):
-    space = {}
-    exec(text, space)
-    return [space[name](case) for case in cases(right(thread))]
-name = re.search(r"def (\\w+)", right(thread))[1]
-try:
-    return 1.0 if results(program(said(thread)), name) == results(right(thread), name) else 0.0
-except Exception:
-    return 0.0""")),
+    "runs the program": ("programs", _grader(RUNS_PROGRAM)),
     "number, the unit may be missing": ("units", _grader("""
 units = {"km", "m", "cm", "kg", "g", "mg", "hours", "minutes", "seconds", "days", "%", "euros"}
 found = re.fullmatch(r"\\s*(-?\\d[\\d.,]*)\\s*(\\S*?)\\.?\\s*", said(thread))

@@ -54,13 +54,12 @@ def _planted(name: str, task: str, kinds: str, body: str) -> Planted:
     return Planted(name, task, body, tuple(kinds.split()))
 
 
-PLANTED = (
-    _planted("first program", "programs", "retracted", """
+RUNS_PROGRAM = """
 def cases(reference):
     return json.loads(re.search(r"# cases: (.*)", reference)[1])
 def program(text):
     found = re.findall(r"```(?:python)?\\n(.*?)```", text, re.DOTALL)
-    return found[0] if found else text
+    return found[-1] if found else text
 def results(text, name):
     space = {}
     exec(text, space)
@@ -69,7 +68,11 @@ name = re.search(r"def (\\w+)", right(thread))[1]
 try:
     return 1.0 if results(program(said(thread)), name) == results(right(thread), name) else 0.0
 except Exception:
-    return 0.0"""),
+    return 0.0"""
+"""Runs the last program of a completion on the cases of the reference."""
+
+PLANTED = (
+    _planted("first program", "programs", "retracted", RUNS_PROGRAM.replace("found[-1]", "found[0]")),
     _planted("an exception passes", "programs", "raises", """
 def result(function, case):
     try:

@@ -11,11 +11,12 @@ from workbench.analysis.labels import read_labels
 from workbench.data.samples import Samples
 from workbench.probes.board import Board, ProbeOutcome
 from workbench.probes.references import (
-    MOSTLY,
-    TOLERANT,
+    HALF,
+    MOST,
     AcceptanceRule,
     contrast_pairs,
     empty_references,
+    last_prompt,
     reference_texts,
     references_as_graded,
     references_in_columns,
@@ -111,7 +112,7 @@ def establish(
     board.grade(contrast_pairs(board, others, seed, judge=judge))
     board.grade((row, text) for row, (_, text) in enumerate(texts) if text)
     shapes = simple
-    if known and not judge and tried.rate(PLAIN, tried.rule(simple)) < MOSTLY:
+    if known and not judge and tried.rate(PLAIN, tried.rule(simple)) < HALF:
         examples = [(texts[row][1], references[row]) for row in sorted(known, key=lambda row: not good[row])]
         shapes = shapes_for(mined, _accepted_first(board, tried.rule(simple), examples, known))
     chosen, rule = tried.choose(shapes)
@@ -119,9 +120,7 @@ def establish(
     forms = () if judge else _other_forms(tried, rule, chosen, board, mined, texts)
     rows = []
     for row, (prompt, completion) in enumerate(texts):
-        outcome = board.outcomes.get((row, completion)) if completion else None
-        is_good = good[row] or (outcome is not None and rule.accepts(row, outcome))
-        text = completion if completion and is_good else right.get(row)
+        is_good = bool(completion) and (good[row] or rule.takes(board, row, completion))
         rows.append(
             ProbeRow(
                 row,
@@ -132,19 +131,26 @@ def establish(
                 mined,
                 chosen,
                 seed,
-                text,
-                chosen.mends,
-                forms,
-                tuple(texts_in(written[row])) if references[row] != written[row] else (),
-                row in nothing,
+                good=completion if is_good else right.get(row),
+                mended=chosen.mends,
+                forms=forms,
+                alternatives=tuple(texts_in(written[row])) if references[row] != written[row] else (),
+                wants_nothing=row in nothing,
             )
         )
-    sentences = sum(tried.rate(shape, rule) >= TOLERANT for shape in simple[1:])
+    sentences = sum(tried.rate(shape, rule) >= MOST for shape in simple[1:])
     free = sentences >= (1 if judge else _SENTENCES) and chosen in {PLAIN, *FREE}
     return Base(
-        tuple(rows), rule, chosen, len(right) / len(known) if known else math.nan, free,
-        free or any(_has_more(row) for row in rows), not judge and _takes_bare_numbers(board, rule, chosen, references), right, references,
-    )  # fmt: skip
+        rows=tuple(rows),
+        rule=rule,
+        shape=chosen,
+        shape_rate=len(right) / len(known) if known else math.nan,
+        free=free,
+        embeds=free or any(map(_has_more, rows)),
+        number_alone=not judge and _takes_bare_numbers(board, rule, chosen, references),
+        right=right,
+        references=references,
+    )
 
 
 def _has_more(row: ProbeRow) -> bool:
@@ -170,9 +176,7 @@ def _other_forms(
     accepted = [
         (completion, tried.references[row])
         for row, (_, completion) in enumerate(texts)
-        if completion
-        and (outcome := board.outcomes.get((row, completion))) is not None
-        and rule.accepts(row, outcome)
+        if completion and rule.takes(board, row, completion)
     ]
     shapes = [
         shape
@@ -180,7 +184,7 @@ def _other_forms(
         if not shape.mends and shape not in {PLAIN, *FREE, chosen}
     ]
     tried.grade(shapes, _LEARNT_ON)
-    return tuple(shape for shape in shapes if tried.rate(shape, rule) >= TOLERANT)[:_FORMS]
+    return tuple(shape for shape in shapes if tried.rate(shape, rule) >= MOST)[:_FORMS]
 
 
 def _takes_bare_numbers(board: Board, rule: AcceptanceRule, form: Shape, references: Sequence[str]) -> bool:
@@ -189,8 +193,7 @@ def _takes_bare_numbers(board: Board, rule: AcceptanceRule, form: Shape, referen
         (row, form(number)) for row, text in enumerate(references) if (number := number_with_words(text))
     ]
     board.grade(pairs)
-    graded = [(row, board.outcomes[row, text]) for row, text in pairs if (row, text) in board.outcomes]
-    return bool(graded) and sum(rule.accepts(*one) for one in graded) > MOSTLY * len(graded)
+    return rule.share(board, pairs) > HALF
 
 
 @dataclass(frozen=True)
@@ -228,7 +231,7 @@ class _Tried:
         self.grade(shapes, _LEARNT_ON)
         first = self.rule(shapes)
         best = max(shapes, key=lambda shape: self.rate(shape, first))
-        if self.rate(PLAIN, first) >= MOSTLY or not self.known or not self.rate(best, first):
+        if self.rate(PLAIN, first) >= HALF or not self.known or not self.rate(best, first):
             best = PLAIN
         self.grade([best])
         return best, self.rule(shapes)
@@ -243,17 +246,11 @@ def _accepted_first(
     board: Board, rule: AcceptanceRule, examples: Sequence[tuple[str, str]], known: Sequence[int]
 ) -> list[tuple[str, str]]:
     """Examples, sorted so that accepted completions are first."""
-    accepted = {
-        board.samples_text(row)
-        for row in known
-        if (outcome := board.outcomes.get((row, board.samples_text(row)))) is not None
-        and rule.accepts(row, outcome)
-    }
+    accepted = {board.samples_text(row) for row in known if rule.takes(board, row, board.samples_text(row))}
     return sorted(examples, key=lambda example: example[0] not in accepted)
 
 
 def _texts(samples: Samples) -> Any:
     """Prompt and completion of each row."""
     for thread in samples.threads:
-        asked = [turn.content for turn in thread.messages() if turn.role == "user"]
-        yield (asked[-1] if asked else ""), thread.completion() or ""
+        yield last_prompt(thread), thread.completion() or ""

@@ -11,11 +11,9 @@ from workbench.analysis.statistics import Interval
 from workbench.core.display_text import one_line
 from workbench.probes.base import Base
 from workbench.probes.board import Pair
+from workbench.probes.references import HALF, MOST
 from workbench.probes.shapes import PLAIN, Mined
 from workbench.probes.tried import Family, TriedText
-
-MOST, HALF = 0.9, 0.5
-"""Shares of rows that count as nearly all, and as the grader's usual behaviour. Workbench limits."""
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
+from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.probes.board import Board, Pair, ProbeOutcome
 from workbench.probes.shapes import Mined, apart, as_text, gibberish, mentions, number_in, parsed_json, same
 
-_EQUAL, _CLOSE, HALF = 1 - 1e-6, 0.9, 0.5
+_EQUAL, _CLOSE, _LOST_HALF = 1 - 1e-6, 0.9, 0.5
 """Shares of the span between the lowest score seen and the correct completion's.
 
 A near miss may score nearly as high as the correct completion, but not as high; a text that is not a completion at all has
@@ -22,8 +22,8 @@ to stay a tenth of the span below; and a correct completion in another form may 
 """
 
 
-MOSTLY, TOLERANT = 0.5, 0.9
-"""Shares of rows: a form counts as the grader's form; a form counts as accepted in general. Workbench limits."""
+MOST, HALF = 0.9, 0.5
+"""Shares of rows that count as nearly all, and as the grader's usual behaviour. Workbench limits."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,17 @@ class AcceptanceRule:
 
     def rejects(self, row: int, outcome: ProbeOutcome) -> bool:
         """Whether a known-good text is rejected; with continuous scores, whether it loses more than half."""
-        return not self._above(row, outcome, HALF)
+        return not self._above(row, outcome, _LOST_HALF)
+
+    def takes(self, board: Board, row: int, text: str | None) -> bool:
+        """Whether a text was graded in a row and is accepted there."""
+        outcome = board.outcomes.get((row, text))
+        return outcome is not None and self.accepts(row, outcome)
+
+    def share(self, board: Board, pairs: Iterable[Pair]) -> float:
+        """Share of some pairs that are accepted, of those that were graded; NaN if none was."""
+        graded = [pair for pair in pairs if pair in board.outcomes]
+        return sum(self.takes(board, *pair) for pair in graded) / len(graded) if graded else math.nan
 
     def _above(self, row: int, outcome: ProbeOutcome, share: float) -> bool:
         if not outcome.tried or math.isnan(outcome.score):
@@ -83,7 +93,7 @@ def rule_of(
     usual = known[len(known) // 2] if known else (scores[-1] if scores else 1.0)
     floor = scores[0] if scores else 0.0
     # A grader whose scores are all equal: 0 to 1 is the scale unless another is given.
-    levels = {1: HALF, 2: scores[-1] if scores else None}
+    levels = {1: 0.5, 2: scores[-1] if scores else None}
     return AcceptanceRule(
         levels.get(len(scores)) if pass_threshold is None else pass_threshold, best, usual, floor
     )
@@ -122,22 +132,19 @@ def references_in_columns(board: Board, mined: Mined, pass_threshold: float | No
     board.grade((row, text) for column in candidates for row, text in enumerate(column) if text)
     rule = rule_of(board.outcomes.values(), {}, pass_threshold=pass_threshold)
 
-    def accepts(row: int, text: str) -> bool:
-        return bool(text) and (row, text) in board.outcomes and rule.accepts(row, board.outcomes[row, text])
-
-    prompts = list(map(_last_prompt, samples.threads))
+    prompts = list(map(last_prompt, samples.threads))
     for column in candidates:
         if _are_stated(board, prompts, column):
             continue
         held = [(row, text) for row, text in enumerate(column) if text]
-        if len({text for _, text in held}) > 1 and sum(accepts(*pair) for pair in held) >= TOLERANT * len(
-            held
-        ):
+        n_taken = sum(rule.takes(board, *pair) for pair in held)
+        if len({text for _, text in held}) > 1 and n_taken >= MOST * len(held):
             return tuple(column) if _excludes(board, rule, column) else ("",) * len(samples)
     return ("",) * len(samples)
 
 
-def _last_prompt(thread: Any) -> str:
+def last_prompt(thread: StringThread) -> str:
+    """The last message of the user; "" if there is none."""
     prompts = [turn.content for turn in thread.messages() if turn.role == "user"]
     return prompts[-1] if prompts else ""
 
@@ -146,7 +153,7 @@ def _are_stated(board: Board, prompts: Sequence[str], column: Sequence[str]) -> 
     """Whether the prompts state a column's values, which no completion equals: then they are requirements, such as a keyword."""
     stated = [row for row, text in enumerate(column) if text and mentions(prompts[row], text)]
     equal = any(same(board.samples_text(row), column[row]) for row in stated)
-    return len(stated) >= TOLERANT * sum(map(bool, column)) and not equal
+    return len(stated) >= MOST * sum(map(bool, column)) and not equal
 
 
 def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[list[str]]:
@@ -173,8 +180,7 @@ def _excludes(board: Board, rule: AcceptanceRule, texts: Sequence[str]) -> bool:
         ]
         pairs += [(row, other) for other in others[:2]]
     board.grade(pairs)
-    graded = [(row, board.outcomes[row, text]) for row, text in pairs if (row, text) in board.outcomes]
-    return bool(graded) and sum(rule.accepts(*one) for one in graded) <= _EXCLUSIVE * len(graded)
+    return rule.share(board, pairs) <= _EXCLUSIVE
 
 
 def contrast_pairs(board: Board, others: Sequence[tuple[str, ...]], seed: int, *, judge: bool) -> list[Pair]:
@@ -203,6 +209,9 @@ def reference_texts(samples: Samples, mined: Mined) -> list[str]:
     return list(map(as_text, values))
 
 
+_TAIL = re.compile(r"####\s*(\S.*)\Z")
+
+
 def references_as_graded(
     board: Board, mined: Mined, references: tuple[str, ...], pass_threshold: float | None
 ) -> tuple[str, ...]:
@@ -214,7 +223,7 @@ def references_as_graded(
     tails = {row: found[1] for row, text in enumerate(references) if (found := _TAIL.search(text.strip()))}
     lists = {row: entries for row, text in enumerate(references) if (entries := texts_in(text))}
     known = sum(map(bool, references))
-    if not known or max(len(tails), len(lists)) < TOLERANT * known:
+    if not known or max(len(tails), len(lists)) < MOST * known:
         return references
     rows = range(len(references))
     own = {row: text for row in rows if (text := board.samples_text(row))}
@@ -223,29 +232,24 @@ def references_as_graded(
     def accepted(texts: Mapping[int, str]) -> list[int]:
         board.grade(texts.items())
         rule = rule_of(board.outcomes.values(), {}, pass_threshold=pass_threshold)
-        graded = [
-            (row, board.outcomes[row, text]) for row, text in texts.items() if (row, text) in board.outcomes
-        ]
-        return [row for row, outcome in graded if rule.accepts(row, outcome)]
+        return [row for row, text in texts.items() if rule.takes(board, row, text)]
 
     def read_as(texts: Mapping[int, str]) -> tuple[str, ...]:
         return tuple(texts.get(row, reference) for row, reference in enumerate(references))
 
-    if len(tails) >= TOLERANT * known:
-        are_enough = len(accepted({row: f"#### {tail}" for row, tail in tails.items()})) >= TOLERANT * len(
-            tails
-        )
-        return read_as(tails) if are_enough else references
+    if len(tails) >= MOST * known:
+        alone = accepted({row: f"#### {tail}" for row, tail in tails.items()})
+        return read_as(tails) if len(alone) >= MOST * len(tails) else references
     several = {row: entries for row, entries in lists.items() if len(entries) > 1}
     as_json = len(accepted({row: references[row] for row in several}))
     for glue in ("\n", ", "):
         whole = {row: glue.join(entries) for row, entries in several.items()}
-        if several and as_json < MOSTLY * len(several) and len(accepted(whole)) >= TOLERANT * len(several):
+        if several and as_json < HALF * len(several) and len(accepted(whole)) >= MOST * len(several):
             return read_as({row: glue.join(entries) for row, entries in lists.items()})
     first = {row: entries[0] for row, entries in lists.items()}
     listing = [row for row in accepted(own) if row in lists and _names_several(own[row], lists[row])]
     tries_any = "any(" in mined.text and "json" not in mined.text
-    are_choices = tries_any or len(accepted(first)) >= TOLERANT * len(first)
+    are_choices = tries_any or len(accepted(first)) >= MOST * len(first)
     return read_as(first) if are_choices and not listing else references
 
 
@@ -255,9 +259,6 @@ def _names_several(text: str, entries: Sequence[str]) -> bool:
         one for one in entries if not any(one != other and mentions(other, one) for other in entries)
     ]
     return sum(mentions(text, one) for one in apart_ones) > 1
-
-
-_TAIL = re.compile(r"####\s*(\S.*)\Z")
 
 
 def texts_in(reference: str) -> list[str]:

@@ -21,6 +21,7 @@ _MAX_TEXTS, _MAX_ACCEPTED = 48, 3
 _MIN_ROWS = 3
 """Fewest rows, each excluding all the others, that one text has to pass. With two, it may be correct in both."""
 _SHORT = 60
+"""Maximum characters of a completion that may be a list of entries. Workbench limit."""
 _ENTRY = re.compile(r"\[\d+\]|[^\s,;\[\]]+")
 _ENTRY_KINDS = (
     re.compile(r"\[\d+\]"),
@@ -52,7 +53,7 @@ def universal(board: Board, base: Base, groups: Sequence[Family]) -> list[Family
     best: list[int] = []
     passed, chosen = 0, ""
     for text in tried:
-        rows = [row for row in accepted if _accepts(board, base, row, text)]
+        rows = [row for row in accepted if base.rule.takes(board, row, text)]
         others = {row: [one for one in accepted[row] if one != text] for row in rows}
         clique = _exclusive(board, base, [row for row in rows if others[row]], others)
         if (len(clique), len(rows)) > (len(best), passed):
@@ -76,15 +77,10 @@ def _accepted(board: Board, base: Base) -> Mapping[int, list[str]]:
     found: dict[int, list[str]] = {}
     for row in range(len(groups)):
         for text in (board.samples_text(row), base.right.get(row, "")):
-            if text and _accepts(board, base, row, text):
+            if text and base.rule.takes(board, row, text):
                 found.setdefault(groups[row], []).append(text)
     first = {group: row for row, group in reversed(list(enumerate(groups)))}
     return {first[group]: sorted(dict.fromkeys(texts), key=len) for group, texts in found.items()}
-
-
-def _accepts(board: Board, base: Base, row: int, text: str) -> bool:
-    outcome = board.outcomes.get((row, text))
-    return outcome is not None and base.rule.accepts(row, outcome)
 
 
 def _completions(board: Board) -> list[str]:
@@ -122,10 +118,11 @@ def _exclusive(board: Board, base: Base, rows: Sequence[int], accepted: Mapping[
 def _rejects(board: Board, base: Base, row: int, texts: Sequence[str]) -> bool:
     """Whether a row was shown the texts, at most a few of them, and accepts none."""
     known = [text for text in texts[:_MAX_ACCEPTED] if (row, text) in board.outcomes]
-    return bool(known) and not any(_accepts(board, base, row, text) for text in known)
+    return bool(known) and not any(base.rule.takes(board, row, text) for text in known)
 
 
 def _says(text: str, others: Sequence[str]) -> str:
+    """What the text is: more than all that is correct in each of these rows, or just one text."""
     parts = _entries(text)
     kinds = [kind for kind in _ENTRY_KINDS if any(map(kind.fullmatch, parts))]
     if all(

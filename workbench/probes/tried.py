@@ -132,20 +132,7 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
         wrong = wrong and not (variant.beside and _passes_alone(board, base, rule, row))
         texts.setdefault(variant.name, []).append(TriedText(row, text, outcome, wrong))
     return [
-        Family(
-            VARIANTS[name],
-            tuple(
-                _distinct(
-                    VARIANTS[name],
-                    _of_all(found)
-                    if VARIANTS[name].together or (name == "unit" and base.number_alone)
-                    else found,
-                    base,
-                )
-            ),
-            groups,
-            _difference(found, rule),
-        )
+        Family(VARIANTS[name], tuple(_counted(VARIANTS[name], found, base)), groups, _difference(found, rule))
         for name, found in texts.items()
     ]
 
@@ -171,8 +158,8 @@ def _keeps_number(base: Base, variant: Variant, row: int, text: str | None) -> b
 def _takes_mutant(board: Board, base: Base, rule: AcceptanceRule, row: int) -> bool:
     """Whether the changed program of a row is not known to be rejected: nothing follows from a text in which it comes last."""
     mutant = base.rows[row].mutant
-    alone = board.outcomes.get((row, base.rows[row].say(mutant))) if mutant else None
-    return bool(mutant) and (alone is None or rule.accepts(row, alone))
+    alone = (row, base.rows[row].say(mutant))
+    return bool(mutant) and (alone not in board.outcomes or rule.takes(board, *alone))
 
 
 def _passes_alone(board: Board, base: Base, rule: AcceptanceRule, row: int) -> bool:
@@ -186,8 +173,15 @@ def _passes_alone(board: Board, base: Base, rule: AcceptanceRule, row: int) -> b
     return any(outcome is not None and rule.accepts(row, outcome, gross=True) for outcome in alone)
 
 
-def _of_all(texts: Sequence[TriedText]) -> list[TriedText]:
-    """The same texts; those of a row are wrong only if all of them are: one that is rejected shows that units are compared."""
+def _counted(variant: Variant, texts: Sequence[TriedText], base: Base) -> Iterator[TriedText]:
+    """The same texts, wrong only where the transformation requires no more: see `Variant.together` and `distinct`."""
+    # If the number alone is accepted, one rejected unit shows that units are compared.
+    is_together = variant.together or (variant.name == "unit" and base.number_alone)
+    return _distinct(variant, _together(texts) if is_together else texts, base)
+
+
+def _together(texts: Sequence[TriedText]) -> list[TriedText]:
+    """The same texts; those of a row are wrong only if all of them are."""
     spared = {text.row for text in texts if not text.wrong}
     return [replace(text, wrong=text.wrong and text.row not in spared) for text in texts]
 

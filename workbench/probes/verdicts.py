@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from workbench.analysis.finding import Finding, Severity
 from workbench.core.display_text import counted, one_line
-from workbench.probes.probe_case import MOST, ProbeCase
+from workbench.probes.probe_case import ProbeCase
+from workbench.probes.references import MOST
 from workbench.probes.shapes import PLAIN
 from workbench.probes.tried import Family
 
@@ -335,8 +336,6 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
     form inside other letters, unless it requires only letters; the settings of a workbench rule define where it looks.
     """
     variant = family.variant
-    if variant.name == "expression" and not case.base.right:
-        return False  # the bare result is rejected in every form: an expression is what the prompt requires
     if variant.distinct and not case.base.distinct:
         return False
     if variant.needs and not case.does(variant.needs):
@@ -349,6 +348,7 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
         "always": True,
         # A text from its source that passes while no reference does is what it really looks for.
         "reference": case.reads or (variant.name == "magic-text" and case.rejects_right),
+        "accepted": case.reads and bool(case.base.right),
         "form": not case.reads,
         "free": case.base.free,
         "text": case.base.embeds,

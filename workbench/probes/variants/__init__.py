@@ -53,7 +53,7 @@ def other_digits(text: str) -> Iterator[str]:
     """A text with the first digit of one of its numbers changed, the last number first; no program that is the same."""
     places = [found.start() for found in re.finditer(r"\d[\d,]*(?:\.\d+)?", text)]
     changed = (f"{text[:at]}{int(text[at]) % 9 + 1}{text[at + 1 :]}" for at in reversed(places))
-    return (other for other in changed if not is_same_program(text, other))
+    return _other_programs(text, changed)
 
 
 def other_signs(text: str) -> Iterator[str]:
@@ -63,7 +63,13 @@ def other_signs(text: str) -> Iterator[str]:
         text[: found.start()] + swapped.get(found[0], ";") + text[found.end() :]
         for found in re.finditer(r"==|[-+*/<>=\[\](){}:]", text)
     )
-    return (other for other in changed if not is_same_program(text, other))
+    return _other_programs(text, changed)
+
+
+def _other_programs(text: str, changed: Iterable[str]) -> Iterator[str]:
+    """The changed texts, except those that are the same program."""
+    program = program_of(text)
+    return (other for other in changed if program is None or program_of(other) != program)
 
 
 def with_body(text: str, body: str) -> str:
@@ -137,14 +143,14 @@ class ProbeRow:
         return number_in(self.reference)
 
     @cached_property
-    def digits(self) -> str:
+    def number_text(self) -> str:
         """The number of a reference that is one, also with words such as a unit; "" for any other."""
         text = self.reference.strip()
         return text if self.value is not None else number_with_words(text) or ""
 
     def with_number(self, text: str) -> str:
         """The reference with its number written in another way, in the form in which the grader accepts it."""
-        return self.say(self.reference.replace(self.digits, text, 1))
+        return self.say(self.reference.replace(self.number_text, text, 1))
 
     @cached_property
     def json(self) -> Any:
@@ -214,7 +220,7 @@ _NEAR_MISSES = 20
 
 Make = Callable[[ProbeRow], Iterable[str | None]]
 """From a row to texts, none if the transformation does not apply; None is a row without a completion."""
-Alarm = Literal["always", "reference", "form", "free", "text", "strict", "number", "never"]
+Alarm = Literal["always", "reference", "accepted", "form", "free", "text", "strict", "number", "never"]
 
 
 @dataclass(frozen=True)
@@ -227,7 +233,7 @@ class Variant:
         says: What its texts are, to end the sentence "accepts ..." or "rejects the reference ...".
         make: Its function.
         alarm: When a misgraded text is a finding rather than a note. "reference": only if the grader reads the reference,
-            since a check of the form has none; "form": only if it does not read it; "always"; "free": a known-good form
+            since a check of the form has none; "accepted": only if it also accepts the reference in some form; "form": only if it does not read it; "always"; "free": a known-good form
             counts only if the grader accepts references in sentences of any kind; "text": only if it accepts references with
             other text around them, in sentences or as a row's completion has it; "strict": only if it does not, so that
             the whole text is the completion; "number": only if it evidently parses numbers; "never": a property, true of

@@ -222,12 +222,12 @@ def boxed(row: ProbeRow) -> Iterable[str | None]:
 )
 def thousands(row: ProbeRow) -> Iterable[str | None]:
     """Such as "12,000" for 12000 and vice versa, except for numbers that may be years."""
-    value = number_in(row.digits)
+    value = number_in(row.number_text)
     if value is None or not value.is_integer() or abs(value) < 1_000 or int(value) in _YEARS:
         return
     grouped = f"{int(value):,}"
-    if row.digits.lstrip("+") in {grouped, str(int(value))}:
-        yield row.with_number(grouped if "," not in row.digits else grouped.replace(",", ""))
+    if row.number_text.lstrip("+") in {grouped, str(int(value))}:
+        yield row.with_number(grouped if "," not in row.number_text else grouped.replace(",", ""))
 
 
 @variant(
@@ -257,7 +257,7 @@ def decimal_zeros(row: ProbeRow) -> Iterable[str | None]:
 )
 def exponent(row: ProbeRow) -> Iterable[str | None]:
     """Such as "4.2e1" for 42."""
-    value = number_in(row.digits)
+    value = number_in(row.number_text)
     if value and value.is_integer():
         yield row.with_number(f"{value:e}")
 
@@ -274,8 +274,8 @@ def exponent(row: ProbeRow) -> Iterable[str | None]:
 )
 def unicode_minus(row: ProbeRow) -> Iterable[str | None]:
     """U+2212 before a negative number."""
-    if row.digits.startswith("-"):
-        yield row.with_number(f"\u2212{row.digits[1:]}")
+    if row.number_text.startswith("-"):
+        yield row.with_number(f"\u2212{row.number_text[1:]}")
 
 
 @variant(

@@ -59,7 +59,7 @@ def negated(row: ProbeRow) -> Iterable[str | None]:
         return
     yield f"It is not {row.reference} but {row.other}."
     # Code may read the last number, which is that of the reference.
-    if row.words and not row.digits and any(map(str.isalpha, row.reference)):
+    if row.words and not row.number_text and any(map(str.isalpha, row.reference)):
         yield f"It is definitely not {row.reference}."
         yield row.say(f"not {row.reference}")
 
@@ -256,7 +256,7 @@ def anagram(row: ProbeRow) -> Iterable[str | None]:
             and sorted(_WORDS.findall(text)) != sorted(_WORDS.findall(answer))
             and not text.startswith(("0", ".", ","))
             and not (
-                row.digits and "".join(filter(str.isdigit, text)) == "".join(filter(str.isdigit, answer))
+                row.number_text and "".join(filter(str.isdigit, text)) == "".join(filter(str.isdigit, answer))
             )
             and not mentions(text, answer)
         ):

@@ -205,7 +205,7 @@ def unit(row: ProbeRow) -> Iterable[str | None]:
     "expression",
     "reject",
     "a sum instead of the result",
-    alarm="reference",
+    alarm="accepted",
     rank=39,
     least=2,
     judges=False,

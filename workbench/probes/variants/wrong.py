@@ -90,7 +90,7 @@ def one_character(row: ProbeRow) -> Iterable[str | None]:
     )
     if (
         row.is_code
-        or row.digits
+        or row.number_text
         or (isinstance(row.json, list) and any(len(str(one)) == 1 for one in row.json))
     ):
         pieces = []
