@@ -397,6 +397,12 @@ def test_rows_of_ones_own_are_called_in_another_order():
     assert in_calls(validate_text(text, threads=THREADS))
 
 
+def test_scores_of_a_validation_have_to_be_equal():
+    """A score that differs in its last digits shows that something else than the row decides."""
+    text = "n = []\nasync def grade(thread):\n    n.append(1)\n    return 1.0 + len(n) * 1e-14\n"
+    assert "keeps state" in in_calls(validate_text(text))[0]
+
+
 def test_a_skipped_row_is_an_outcome():
     """A grader that skips a row always is steady; one that skips it the second time is not."""
     steady = "from workbench import Skip\nasync def grade(thread):\n    raise Skip('never')\n"

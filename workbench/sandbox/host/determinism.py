@@ -26,12 +26,14 @@ Outcome = float | str
 """A score; "skipped", or "failed" for a call without one; "" for a call that shows nothing, see `_UNKNOWN`."""
 _UNKNOWN = ""
 """Outcome of a call that was not made, or whose failure may be due to a busy machine: it is ignored."""
-_SAME = 1e-12
-"""Maximum difference of equal scores, relative or absolute: rounding differs by less, two readings of the clock by more."""
 
 
 def _find_changes(
-    first: Mapping[Row, Outcome], order: Sequence[Row], grade: Callable[[], Sequence[Outcome]]
+    first: Mapping[Row, Outcome],
+    order: Sequence[Row],
+    grade: Callable[[], Sequence[Outcome]],
+    *,
+    tolerance: float = 0.0,
 ) -> tuple[dict[Row, Outcome], str]:
     """Rows whose outcome changes when they are graded again, each with its first other outcome, and the cause.
 
@@ -41,6 +43,7 @@ def _find_changes(
         first: The first outcome of each row.
         order: The rows to grade again; one may occur several times.
         grade: Grades them in one fresh worker; returns an outcome for each, or fewer if it stopped before the end.
+        tolerance: Maximum difference of equal scores, relative or absolute.
 
     Returns:
         The changes, and "state" or "chance"; "" without a change.
@@ -48,24 +51,26 @@ def _find_changes(
     again = grade()
     changed: dict[Row, Outcome] = {}
     for row, outcome in zip(order, again, strict=False):
-        if outcome != _UNKNOWN and not _is_same(first[row], outcome):
+        if outcome != _UNKNOWN and not _is_same(first[row], outcome, tolerance):
             changed.setdefault(row, outcome)
     if not changed:
         return {}, ""
     known = [pair for pair in zip(again, grade(), strict=False) if _UNKNOWN not in pair]
-    return changed, "state" if known and all(_is_same(*pair) for pair in known) else "chance"
+    return changed, "state" if known and all(_is_same(*pair, tolerance) for pair in known) else "chance"
 
 
-def _is_same(one: Outcome, other: Outcome) -> bool:
+def _is_same(one: Outcome, other: Outcome, tolerance: float) -> bool:
     if isinstance(one, str) or isinstance(other, str):
         return one == other
-    return math.isclose(one, other, rel_tol=_SAME, abs_tol=_SAME)
+    return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
 
 
 _RUN_ROWS = 20
 """Rows of a run graded again. If state changes 16 % of a grader's scores, the lowest share measured, one is found with 0.97."""
 _RUN_SECONDS, _RUN_SHARE = 0.5, 0.05
 """Time limit of the check of a run: these seconds, or this share of the run's time, whichever is more."""
+_RUN_TOLERANCE = 1e-12
+"""Maximum difference of equal scores in a run: rounding differs by less, two readings of the clock by more."""
 _SEED = 13
 _RUN_SENTENCES = {
     "": "",
@@ -99,7 +104,7 @@ def check_run(grade: Callable[[NDArray[np.intp]], Grades], grades: Grades) -> st
 
     first: dict[int, Outcome] = dict(zip(rows.tolist(), grades.scores[rows].tolist(), strict=True))
     try:
-        changed, grades.unstable = _find_changes(first, order.tolist(), again)
+        changed, grades.unstable = _find_changes(first, order.tolist(), again, tolerance=_RUN_TOLERANCE)
     except SandboxError:
         return ""  # the rows have their grades; only the check is missing
     grades.graded_again = {row: row in changed for row in sorted(first)}
