@@ -1,6 +1,7 @@
 """The code around graders in exported files gives the workbench's results: rules, formulas, settings of entries."""
 
 import ast
+import inspect
 import math
 import re
 from pathlib import Path
@@ -138,3 +139,26 @@ def test_exported_files_know_the_same_names_of_references():
     names = (*runtime._WB_REFERENCE, *runtime._WB_MORE_REFERENCES)
     assert names == REFERENCE_NAMES
     assert runtime._WB_REFERENCE == LABEL_NAMES
+
+
+def test_a_grade_takes_what_it_takes_in_a_run():
+    """A keyword that fails a row in a run fails it in an exported file, too."""
+    assert [*inspect.signature(runtime.Grade).parameters] == [*inspect.signature(wb.Grade).parameters]
+
+
+def test_files_with_the_earlier_grade_are_read(tmp_path):
+    """It accepted any keyword; any other change of the lines around a grader is refused."""
+    text = "from workbench import Grade\nasync def grade(thread):\n    return Grade(1.0, reasoning='x')\n"
+    path = tmp_path / "reward.py"
+    wb.export(wb.FunctionGrader.from_source(text), path, "trl", allow_unvalidated=True)
+    written = path.read_text()
+    signature = re.search(
+        r"    def __init__\(\n        self,\n        score=None,.*?\n    \):\n", written, re.DOTALL
+    )
+    earlier = "    def __init__(self, score=None, *, passed=None, reasoning=None, error=None, metadata=None, **rest):\n"
+    assert signature
+    path.write_text(written.replace(signature[0], earlier))
+    assert wb.load(path)[0].source.text == text
+    path.write_text(written.replace(signature[0], earlier.replace("**rest", "**more")))
+    with pytest.raises(wb.errors.FormatError, match="were edited"):
+        wb.load(path)

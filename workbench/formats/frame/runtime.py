@@ -77,7 +77,19 @@ class Skip(Exception):
 class Grade:
     """What a grader below may return instead of a number."""
 
-    def __init__(self, score=None, *, passed=None, reasoning=None, error=None, metadata=None, **rest):
+    def __init__(
+        self,
+        score=None,
+        *,
+        passed=None,
+        reasoning=None,
+        error=None,
+        metadata=None,
+        seconds=None,
+        tokens=None,
+        cost=None,
+        printed=None,
+    ):
         self.score, self.passed, self.reasoning, self.error = score, passed, reasoning, error
         self.metadata = dict(metadata or {})
 
