@@ -189,20 +189,42 @@ def _several(names: tuple[str, ...], votes: NDArray[np.int8], scored: Scored) ->
 
 
 _UNREAD = 9  # marks an entry that `_label` must parse
+_GOOD_WORDS = (
+    "true t yes y good pass passed correct right accept accepted approved ok okay valid positive 1 1.0 ✓ ✔ ✅ 👍"
+    " thumbs_up thumbs-up"
+    " ja wahr richtig gut korrekt bestanden"  # German; Dutch shares some
+    " oui vrai vraie bon bonne juste correcte réussi"  # French
+    " sí si verdadero correcto correcta bueno buena bien aprobado"  # Spanish
+    " sì vero giusto giusta corretto corretta buono"  # Italian
+    " sim verdadeiro certo correto correta bom"  # Portuguese
+    " waar goed juist geslaagd tak prawda dobrze poprawny poprawna ano správně"  # Dutch, Polish, Czech
+    " да верно правильно хорошо evet doğru iyi"  # Russian, Turkish
+    " 是 对 對 正确 正確 好 はい 正しい 正解 良い 예 맞음 정답"  # Chinese, Japanese, Korean
+)
+_BAD_WORDS = (
+    "false f no n bad fail failed incorrect wrong reject rejected invalid negative 0 0.0 ✗ ✘ ❌ 👎"
+    " thumbs_down thumbs-down"
+    " nein falsch schlecht inkorrekt"
+    " non faux fausse mauvais mauvaise"
+    " falso incorrecto incorrecta malo mala mal suspenso"
+    " sbagliato sbagliata scorretto cattivo"
+    " não nao errado errada incorreto ruim"
+    " nee onwaar slecht onjuist gezakt nie fałsz źle niepoprawny ne špatně nesprávně"
+    " нет неверно неправильно плохо hayır yanlış kötü"
+    " 否 错 錯 错误 錯誤 不好 いいえ 間違い 不正解 悪い 아니요 틀림 오답"
+)
+_UNLABELLED_WORDS = "na n/a none null unknown unlabelled unlabeled unsure ?"
 _WORDS = {
-    "true": 1,
-    "1": 1,
-    "yes": 1,
-    "good": 1,
-    "pass": 1,
-    "false": 0,
-    "0": 0,
-    "no": 0,
-    "bad": 0,
-    "fail": 0,
-    "": -1,
+    **dict.fromkeys(_GOOD_WORDS.split(), 1),
+    **dict.fromkeys(_BAD_WORDS.split(), 0),
+    **dict.fromkeys(["", *_UNLABELLED_WORDS.split()], -1),
 }
-"""Labels in CSV files or typed by users, case-insensitive."""
+"""Labels in files or typed by users, case-insensitive, to their code."""
+
+_READ = (
+    "True, False or None; or words such as good/bad, correct/incorrect, right/wrong, pass/fail, accept/reject, yes/no, "
+    'true/false, 1/0 (in any case, also in other languages), and "", "n/a" or "unknown" for no label'
+)
 
 
 def is_label(text: str) -> bool:
@@ -214,7 +236,7 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
     """Labels as 1 good, 0 bad, -1 unknown, (n,).
 
     Args:
-        labels: True, False, None, or the words true/false, yes/no, good/bad, pass/fail, 1/0 and "" for
+        labels: True, False, None, or words such as good/bad, correct/incorrect, pass/fail, yes/no, 1/0 and "" for
             each row, or `Votes`, of which the majority counts; None for no labels at all.
         n: Number of rows.
 
@@ -238,8 +260,15 @@ def read_labels(labels: Any, n: int) -> NDArray[np.int8]:
         ],
         np.int8,
     )
+    unread: dict[int, Any] = {}
     for row in np.flatnonzero(codes == _UNREAD).tolist():
-        codes[row] = _label_code(row, values[row])
+        code = _label_code(values[row])
+        if code is None:
+            unread[row] = values[row]
+        else:
+            codes[row] = code
+    if unread:
+        raise _unread_labels(unread)
     return codes
 
 
@@ -268,18 +297,27 @@ def _is_column(labels: Any) -> bool:
     return bool(getattr(labels, "ndim", 1) == 1)
 
 
-def _label_code(row: int, label: Any) -> int:
+def _label_code(label: Any) -> int | None:
+    """The code of a label; None if it cannot be read."""
     if label is None or label is pd.NA or _is_nan(label):
         return -1
-    if isinstance(label, str) and is_label(label):
-        return _WORDS[label.strip().casefold()]
+    if isinstance(label, str):
+        return _WORDS.get(label.strip().casefold())
     if isinstance(label, bool | np.bool_ | int | float | np.number) and label in (0, 1):
         return int(label)
-    raise ReportError(
+    return None
+
+
+def _unread_labels(unread: dict[int, Any]) -> ReportError:
+    first = next(iter(unread))
+    different = list(dict.fromkeys(f"{label!r:.80}" for label in unread.values()))
+    more = f" and {len(different) - 3} more" if len(different) > 3 else ""
+    return ReportError(
         "a label is neither good, bad nor unknown",
-        where=f"row {row} of labels",
-        found=f"{label!r:.80}",
-        expected="True (known good), False (known bad) or None",
+        where=f"row {first} of labels" + (f", and {len(unread) - 1:,} more" if len(unread) > 1 else ""),
+        found=", ".join(different[:3]) + more,
+        expected=_READ,
+        hint="map them: labels=[{'...': True, '...': False}.get(value) for value in column]",
     )
 
 

@@ -220,7 +220,7 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
     Raises:
         ReportError: The column does not exist, or one of several cannot be read as labels.
     """
-    if _are_names(labels) and (len(labels) != len(samples) or any(name in samples.frame for name in labels)):
+    if _are_names(labels, samples):
         _refuse_repeated(labels)
         columns = [label_column(samples, name) for name in labels]
         codes = [read_labels(column, len(samples)) for column in columns]
@@ -236,11 +236,17 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
     return frame[labels].tolist()
 
 
-def _are_names(labels: Any) -> bool:
+def _are_names(labels: Any, samples: SamplesLike) -> bool:
     """Whether these are names of columns rather than labels as text, such as "good"."""
     if not isinstance(labels, list | tuple) or not labels or len(labels) > _MAX_NAMES:
         return False
-    return all(isinstance(label, str) and not is_label(label) for label in labels)
+    if not all(isinstance(label, str) for label in labels):
+        return False
+    columns = samples.frame.columns
+    if len(labels) != len(samples) and all(label in columns for label in labels):
+        return True  # a column may be named "correct"
+    is_column = len(labels) != len(samples) or any(label in columns for label in labels)
+    return is_column and not any(is_label(label) for label in labels)
 
 
 def _refuse_repeated(names: Sequence[str]) -> None:

@@ -144,6 +144,22 @@ def test_labels_may_be_words():
     """As people and CSV files write them, in any case."""
     words = ["true", "Yes", "PASS", " good ", "1", "false", "no", "Fail", "bad", "0", "", " "]
     assert read_labels(words, 12).tolist() == [1] * 5 + [0] * 5 + [-1] * 2
+    words = ["correct", "Right", "accepted", "ja", "oui", "Sí", "はい", "👍", "1.0"]
+    assert read_labels(words, 9).tolist() == [1] * 9
+    words = ["incorrect", "WRONG", "rejected", "nein", "non", "não", "いいえ", "👎", "0.0"]
+    assert read_labels(words, 9).tolist() == [0] * 9
+    assert read_labels(["n/a", "unknown", "Unlabelled"], 3).tolist() == [-1] * 3
+
+
+def test_the_error_of_an_unread_label_lists_what_is_read():
+    """It names the first row, how many there are, each different text, and words that are read."""
+    with pytest.raises(ReportError) as caught:
+        read_labels(["good", "meh", "meh", "so-so"], 4)
+    text = str(caught.value)
+    assert "row 1 of labels, and 2 more" in text
+    assert "'meh', 'so-so'" in text
+    assert "correct/incorrect" in text
+    assert "next step" in text
 
 
 def test_findings_show_what_is_hidden(graded):
