@@ -1,8 +1,10 @@
 /** The whole view: toolbar, graders, the open mode, the line of code. */
 
 import type { ComponentType } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
+import { Columns } from "./Columns.tsx";
 import { useLink } from "./context.ts";
+import { keepFocus } from "./focus.ts";
 import { Foot } from "./Foot.tsx";
 import { Help } from "./Help.tsx";
 import { Keys } from "./keys.ts";
@@ -24,12 +26,13 @@ const MODES: Record<Mode, ComponentType> = { grade: Grade, try: Try, label: Labe
 export function App() {
   const view = useView();
   const keys = useMemo(() => new Keys(view), [view]);
-  const { part, mode } = useLink().state;
+  const { part, mode, columns } = useLink().state;
+  useEffect(() => (view.root ? keepFocus(view.root) : undefined), [view]);
   return (
     <main class={`app ${part.value ? "alone" : ""}`} aria-label="Grader workbench" tabIndex={-1} ref={(element) => void (view.root = element)} onKeyDown={keys.press}>
       <Top />
       <Problems />
-      <Body part={part.value} mode={mode.value} />
+      {columns.value ? <div class="body one"><Columns data={columns.value} key={columns.value.reason} /></div> : <Body part={part.value} mode={mode.value} />}
       <Foot />
       {view.help.value && <Help />}
     </main>

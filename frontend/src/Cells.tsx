@@ -9,14 +9,14 @@ export function CellView({ cell, kind, numeric }: { cell: Cell | undefined; kind
   if (!cell) return null;
   if ("t" in cell) return <span class={numeric || kind === "row" ? "mono ans" : "ans"}><Pieces pieces={cell.t} quiet /></span>;
   if ("n" in cell) return <span class="mono">{cell.n}</span>;
-  if ("label" in cell) return <Truth label={cell.label} />;
+  if ("label" in cell) return <Truth label={cell.label} changed={cell.changed} />;
   return <ScoreCell cell={cell} />;
 }
 
 /** A row's label, as shape and word. */
-export function Truth({ label }: { label: boolean | null }) {
+export function Truth({ label, changed = false }: { label: boolean | null; changed?: boolean }) {
   if (label === null) return <span class="truth faint">–</span>;
-  return <span class="truth"><Meaning shape={label ? "good" : "bad"} small />{label ? "good" : "bad"}</span>;
+  return <span class="truth"><Meaning shape={label ? "good" : "bad"} small /><span class="word">{label ? "good" : "bad"}</span>{changed && <span class="changed-label" title="Differs from the label in the data" role="img" aria-label="changed">•</span>}</span>;
 }
 
 function ScoreCell({ cell: { score, part, was, tip } }: { cell: Extract<Cell, { score: string }> }) {

@@ -31,11 +31,12 @@ export function Chosen() {
   );
 }
 
-function Notice({ notice: { text, link, act } }: { notice: NoticeData }) {
+function Notice({ notice: { text, link, act, other } }: { notice: NoticeData }) {
   const tell = useTell();
   return (
     <p class="other-text small" role="status">
       {text} {link && <button type="button" class="link" onClick={() => tell(act)}>{link}</button>}
+      {other && <> <button type="button" class="link" onClick={() => tell(other.act)}>{other.link}</button></>}
     </p>
   );
 }

@@ -41,6 +41,7 @@ export function DrawSettings({ close }: { close: () => void }) {
           <input type="text" inputMode="decimal" value={draw.budget} onInput={(event) => change({ budget: event.currentTarget.value })} />
         </Field>
       )}
+      {head.can_map && <button type="button" class="link small" onClick={() => { tell({ do: "show_columns", on: true }); close(); }}>Columns: choose prompt, completion, labels …</button>}
       {head.plan && <p class="small mute plan">{head.plan}</p>}
       <div class="line"><button type="submit" class="btn main">Draw</button><button type="button" class="btn" onClick={close}>Cancel</button></div>
     </form>

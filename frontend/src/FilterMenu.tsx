@@ -62,7 +62,8 @@ function FieldFilter({ open: { field, answer, problem }, back, add }: { open: Va
       <button type="button" class="item" onClick={back}><Icon name="undo" small /><b class="cut">{field}</b></button>
       {problem && <p class="small c-failed" role="alert">Could not read its values.</p>}
       {!answer && !problem && <p class="small faint" role="status">reading values …</p>}
-      {answer?.kind === "numbers" && <Range lo={answer.lo} hi={answer.hi} add={(between) => add([{ column: field, between }])} />}
+      {answer?.kind === "numbers" && <Range lo={answer.lo as number} hi={answer.hi as number} add={(between) => add([{ column: answer.column, between }])} />}
+      {answer?.kind === "times" && <Times lo={String(answer.lo)} hi={String(answer.hi)} add={(between) => add([{ column: answer.column, between }])} />}
       {answer?.kind === "values" && (
         <Menu label={`Values of ${field}`}>
           {answer.values.map(({ text, count: rows, where }) => (
@@ -87,6 +88,25 @@ function Range({ lo, hi, add }: { lo: number; hi: number; add: (between: [number
       <label class="small">from <input type="number" step="any" value={ends[0]} onInput={(event) => setEnds([event.currentTarget.value, ends[1]])} /></label>
       <label class="small">to <input type="number" step="any" value={ends[1]} onInput={(event) => setEnds([ends[0], event.currentTarget.value])} /></label>
       <span class="tiny faint">{short(lo)} to {short(hi)}</span>
+      <button type="submit" class="btn main" disabled={wrong}>Filter</button>
+    </form>
+  );
+}
+
+/** A range of days, both included. */
+function Times({ lo, hi, add }: { lo: string; hi: string; add: (between: [string, string]) => void }) {
+  const [first, last] = [lo.slice(0, 10), hi.slice(0, 10)];
+  const [days, setDays] = useState<[string, string]>([first, last]);
+  const wrong = !days[0] || !days[1] || days[0] > days[1];
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (!wrong) add([days[0], `${days[1]}T23:59:59.999`]);
+  };
+  return (
+    <form class="range" onSubmit={submit}>
+      <label class="small">from <input type="date" value={days[0]} onInput={(event) => setDays([event.currentTarget.value, days[1]])} /></label>
+      <label class="small">to <input type="date" value={days[1]} onInput={(event) => setDays([days[0], event.currentTarget.value])} /></label>
+      <span class="tiny faint">{first} to {last}</span>
       <button type="submit" class="btn main" disabled={wrong}>Filter</button>
     </form>
   );

@@ -36,6 +36,8 @@ const DRAWINGS = {
   pen: <path {...line} stroke-width="1.5" d="M2.6 13.4l.7-3L10.6 3l2.4 2.4-7.4 7.3z" />,
   right: <path {...line} stroke-width="1.6" d="M3 8h10M9 4l4 4-4 4" />,
   save: <path {...line} stroke-width="1.6" d="M8 2.4v7.4M4.8 6.8L8 10l3.2-3.2M3 13.4h10" />,
+  enlarge: <path {...line} stroke-width="1.6" d="M9.4 3H13v3.6M13 3L9 7M6.6 13H3V9.4M3 13l4-4" />,
+  shrink: <path {...line} stroke-width="1.6" d="M12.6 7H9V3.4M9 7l4-4M3.4 9H7v3.6M7 9l-4 4" />,
   swap: <path {...line} stroke-width="1.6" d="M2.5 5.5h11M10.5 2.5l3 3M13.5 10.5h-11M5.5 13.5l-3-3" />,
 } satisfies Record<string, JSX.Element | JSX.Element[]>;
 

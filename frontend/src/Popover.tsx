@@ -1,7 +1,8 @@
-/** A button that opens a small panel: a menu, or a few settings. Esc, a click elsewhere or losing the focus closes it. */
+/** A button that opens a small panel: a menu, or a few settings. Esc, a click elsewhere or Tab out of it closes it. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { focusOf, onLeaving, STOPS } from "./focus.ts";
 
 interface PopoverProps {
   label: string; // of the panel
@@ -21,7 +22,7 @@ export function Popover(props: PopoverProps) {
     setOpen(false);
     root.current?.querySelector<HTMLElement>("button")?.focus();
   };
-  useLeaving(root, open, () => setOpen(false));
+  useEffect(() => (open ? onLeaving(() => root.current, () => setOpen(false)) : undefined), [open]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!open) return;
     if (event.key === "Escape") close();
@@ -39,21 +40,45 @@ export function Popover(props: PopoverProps) {
   );
 }
 
-const STOPS = "input:not([hidden]), select, button:not(:disabled)";
-
 function Panel({ label, side, children }: { label: string; side: string; children: ComponentChildren }) {
   const panel = useRef<HTMLDivElement>(null);
-  // Also after entries were replaced, which would lose the focus.
   useEffect(() => {
     const inside = panel.current;
-    const focused = (inside?.getRootNode() as Document | ShadowRoot | undefined)?.activeElement;
-    if (inside && !inside.contains(focused ?? null)) (inside.querySelector<HTMLElement>(STOPS) ?? inside).focus();
-  });
+    if (inside && !inside.contains(focusOf(inside))) (inside.querySelector<HTMLElement>(STOPS) ?? inside).focus();
+  }, []);
+  useFitting(panel);
   return (
     <div ref={panel} class={`panel ${side}`} role="dialog" aria-label={label} tabIndex={-1}>
       {children}
     </div>
   );
+}
+
+/** Maximum width of a panel in pixels. */
+const WIDEST = 320;
+/** Pixels between a panel and the edge of the view. */
+const MARGIN = 6;
+
+/** Keep a panel inside the view, also when its content changes: the view hides what is outside it. */
+function useFitting(panel: { current: HTMLDivElement | null }): void {
+  useLayoutEffect(() => {
+    const inside = panel.current;
+    const frame = inside?.closest("main");
+    if (!inside || !frame) return;
+    const fit = () => {
+      inside.style.translate = "";
+      inside.style.maxWidth = `${Math.min(WIDEST, frame.clientWidth - 2 * MARGIN)}px`;
+      const [box, around] = [inside.getBoundingClientRect(), frame.getBoundingClientRect()];
+      const left = Math.max(around.left + MARGIN, Math.min(box.left, around.right - MARGIN - box.width));
+      inside.style.translate = `${Math.round(left - box.left)}px 0`;
+      inside.style.maxHeight = `${Math.max(160, Math.min(420, around.bottom - MARGIN - box.top))}px`;
+    };
+    fit();
+    const observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(fit);
+    observer?.observe(inside);
+    observer?.observe(frame);
+    return () => observer?.disconnect();
+  }, []);
 }
 
 /** Entries in a column; arrow keys move between them. */
@@ -68,23 +93,6 @@ export function Item({ act, children, disabled }: { act: () => void; children: C
       {children}
     </button>
   );
-}
-
-/** Call back when something outside is pressed or gets the focus. */
-function useLeaving(root: { current: HTMLElement | null }, open: boolean, leave: () => void): void {
-  useEffect(() => {
-    const document = root.current?.ownerDocument;
-    if (!open || !document) return;
-    const look = (event: Event) => {
-      if (root.current && !event.composedPath().includes(root.current)) leave();
-    };
-    document.addEventListener("pointerdown", look, true);
-    document.addEventListener("focusin", look, true);
-    return () => {
-      document.removeEventListener("pointerdown", look, true);
-      document.removeEventListener("focusin", look, true);
-    };
-  }, [open]);
 }
 
 /** Arrow keys, Home and End move through the entries of a list; returns whether it was such a key. */

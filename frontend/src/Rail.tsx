@@ -24,7 +24,7 @@ export function Rail() {
     <section class="rail" aria-label="Graders">
       <div class="head">
         <h2>Graders</h2>
-        <span class="tiny faint grow cut">{all > 0 && `${rail.in_run} of ${all} in the run`}</span>
+        <span class="tiny faint grow cut">{all > 0 && `${rail.in_run} of ${all} run`}</span>
         <AddMenu />
       </div>
       <div class="scroll" onKeyDown={onKeyDown}>

@@ -1,10 +1,12 @@
 /** One row in full: its turns and reference, and on the right its label and grades. */
 
+import { useRef, useState } from "preact/hooks";
 import { Square } from "./Bar.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
 import { LongText } from "./LongText.tsx";
 import { Pieces } from "./Pieces.tsx";
 import type { ReaderData, Said, Turn } from "./protocol.ts";
+import { recall, remember } from "./remember.ts";
 import type { RowStore } from "./rows.ts";
 import { useTell, useView } from "./view.ts";
 import { count } from "./words.ts";
@@ -15,16 +17,34 @@ interface ReaderProps {
   leave: () => void; // back to the table
 }
 
+const HEIGHT = "height of the reader";
+const LEAST = 120;
+
 export function Reader({ reader, store, leave }: ReaderProps) {
+  const tell = useTell();
+  const [large, setLarge] = useState(false);
+  const [height, setHeight] = useState(() => Number(recall(HEIGHT)) || 0);
+  const close = () => {
+    leave();
+    tell({ do: "select", row: null });
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
-    leave();
+    if (large) setLarge(false);
+    else close();
+  };
+  const resize = (to: number) => {
+    const most = (document.querySelector(".gwb .part-rows.reading")?.clientHeight ?? 800) - 120;
+    const next = Math.round(Math.max(LEAST, Math.min(most, to)));
+    setHeight(next);
+    remember(HEIGHT, String(next));
   };
   return (
-    <section class="reader" aria-label={`Row ${reader.id}`} onKeyDown={onKeyDown}>
-      <ReaderHead reader={reader} store={store} />
+    <section class={`reader ${large ? "large" : ""}`} aria-label={`Row ${reader.id}`} style={height && !large ? { height: `${height}px` } : undefined} onKeyDown={onKeyDown}>
+      {!large && <Sash resize={resize} />}
+      <ReaderHead reader={reader} store={store} large={large} enlarge={() => setLarge(!large)} close={close} />
       <div class="in" key={reader.row}>
         <div class="text" tabIndex={0} role="group" aria-label="text of the row"><Texts reader={reader} /></div>
         <div class="beside" tabIndex={0} role="group" aria-label="label and scores of the row">
@@ -36,7 +56,37 @@ export function Reader({ reader, store, leave }: ReaderProps) {
   );
 }
 
-function ReaderHead({ reader: { id, at, of }, store }: Omit<ReaderProps, "leave">) {
+/** The upper edge of the reader: drag it, or use the arrow keys, to make the reader higher. */
+function Sash({ resize }: { resize: (height: number) => void }) {
+  const edge = useRef<HTMLDivElement>(null);
+  const box = () => edge.current?.parentElement?.getBoundingClientRect();
+  const drag = (event: PointerEvent) => {
+    const around = box();
+    if (around && edge.current?.hasPointerCapture(event.pointerId)) resize(around.bottom - event.clientY);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowUp: 24, ArrowDown: -24 }[event.key];
+    const around = box();
+    if (!by || !around) return;
+    event.preventDefault();
+    event.stopPropagation();
+    resize(around.height + by);
+  };
+  return (
+    <div
+      class="sash" role="separator" aria-orientation="horizontal" aria-label="height of the reader" aria-valuenow={Math.round(box()?.height ?? 236)} tabIndex={0} ref={edge} title="Drag to resize"
+      onPointerDown={(event) => edge.current?.setPointerCapture(event.pointerId)} onPointerMove={drag} onKeyDown={onKeyDown}
+    />
+  );
+}
+
+interface ReaderHeadProps extends Omit<ReaderProps, "leave"> {
+  large: boolean;
+  enlarge: () => void;
+  close: () => void;
+}
+
+function ReaderHead({ reader: { id, at, of }, store, large, enlarge, close }: ReaderHeadProps) {
   const tell = useTell();
   const view = useView();
   const go = (by: number) => async () => {
@@ -51,6 +101,8 @@ function ReaderHead({ reader: { id, at, of }, store }: Omit<ReaderProps, "leave"
       <span class="grow" />
       <button type="button" class="btn icon plain" aria-label="previous row" title="Previous row" disabled={at <= 0} onClick={go(-1)}><Icon name="up" /></button>
       <button type="button" class="btn icon plain" aria-label="next row" title="Next row" disabled={at + 1 >= of} onClick={go(1)}><Icon name="down" /></button>
+      <button type="button" class="btn icon plain" aria-label={large ? "smaller reader" : "larger reader"} aria-pressed={large} title={large ? "Smaller (Esc)" : "Enlarge over the whole view"} onClick={enlarge}><Icon name={large ? "shrink" : "enlarge"} /></button>
+      <button type="button" class="btn icon plain" aria-label="close the reader" title="Close (Esc)" onClick={close}><Icon name="cross" /></button>
     </div>
   );
 }
@@ -99,7 +151,7 @@ function TurnView({ row, turn, quiet = false, note = "" }: TurnProps) {
 }
 
 /** The row's label, and buttons to set it; pressing the same button again removes it. */
-function Label({ reader: { row, label, labelled_by: by } }: { reader: ReaderData }) {
+function Label({ reader: { row, label, labelled_by: by, given } }: { reader: ReaderData }) {
   const tell = useTell();
   const button = (value: boolean, key: string) => (
     <button type="button" class="btn mark-as" aria-pressed={label === value} title={`${value ? "Good" : "Bad"}: key ${key}`} onClick={() => tell({ do: "label_row", row, value: label === value ? null : value })}>
@@ -107,10 +159,17 @@ function Label({ reader: { row, label, labelled_by: by } }: { reader: ReaderData
     </button>
   );
   return (
-    <div class="label-row" role="group" aria-label="label">
-      <span class="tiny faint cut" title={by && `labelled by ${by}`}>{by ? `by ${by}` : "label"}</span>
-      {button(true, "1")}{button(false, "0")}
-    </div>
+    <>
+      <div class="label-row" role="group" aria-label="label">
+        <span class="tiny faint cut" title={by && `labelled by ${by}`}>{by ? `by ${by}` : "label"}</span>
+        {button(true, "1")}{button(false, "0")}
+      </div>
+      {given !== null && (
+        <p class="tiny given" role="status">
+          The data says {given ? "good" : "bad"}. <button type="button" class="link" onClick={() => tell({ do: "label_row", row, value: null })}>Undo your label</button>
+        </p>
+      )}
+    </>
   );
 }
 

@@ -6,8 +6,10 @@ import { useCursor } from "./cursor.ts";
 import { layoutOf } from "./layout.ts";
 import type { ColumnInfo, Row, Table } from "./protocol.ts";
 import { DENSE_ROW, orderOf, ROW, scrollTo, sightOf, type RowStore, type Sight } from "./rows.ts";
+import { useWidth } from "./size.ts";
 import { TableHead } from "./TableHead.tsx";
-import { useView } from "./view.ts";
+import { useLink } from "./context.ts";
+import { useTell, useView } from "./view.ts";
 import { count } from "./words.ts";
 
 interface TableProps {
@@ -27,8 +29,11 @@ export function RowsTable({ table, store, read }: TableProps) {
   const { top, view, follow } = useScroll(grid, orderOf(table));
   const [widths, setWidths] = useState<Record<string, number>>({});
   const cursor = useCursor(table, store);
+  const reading = useLink().state.reader.value !== null;
+  const tell = useTell();
   const shown = table.columns.filter((column) => column.shown);
-  const layout = layoutOf(shown, widths, table.first);
+  const { element: measured, width: available } = useWidth<HTMLDivElement>(0);
+  const layout = layoutOf(shown, widths, table.first, available);
   const sight = useSight(table, store, top, view, row);
   useEffect(() => {
     const to = cursor.place < 0 ? null : scrollTo(cursor.place, table.count, grid.current?.scrollTop ?? 0, view, row);
@@ -37,7 +42,10 @@ export function RowsTable({ table, store, read }: TableProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(view / row) - 1);
-    if (event.key === "Enter" && cursor.place >= 0) read();
+    if (event.key === "Enter" && cursor.place >= 0) {
+      if (!reading) cursor.select(cursor.place);
+      read();
+    } else if (event.key === "Escape" && reading) tell({ do: "select", row: null });
     else if (!cursor.press(event.key, page)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -49,6 +57,7 @@ export function RowsTable({ table, store, read }: TableProps) {
       class={`scroll grid ${dense ? "dense" : ""}`} ref={grid} tabIndex={0} role="grid" aria-label={`Rows: ${table.title}`} aria-rowcount={table.count + 1} aria-colcount={shown.length}
       aria-activedescendant={active} aria-busy={table.busy} onKeyDown={onKeyDown} style={{ "--columns": layout.template, "--least": `${layout.least}px` }}
     >
+      <div ref={measured} class="measure" aria-hidden="true" />
       <TableHead table={table} shown={shown} layout={layout} widths={widths} resize={setWidths} />
       <div class="rows" role="rowgroup" style={{ height: `${sight.height}px` }}>
         <div class="moved" role="presentation" style={{ transform: `translateY(${sight.offset}px)` }}>

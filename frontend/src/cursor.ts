@@ -26,7 +26,9 @@ export function useCursor(table: Table, store: RowStore): Cursor {
   const told = useTold(store);
   // Until the reader shows the last move, the position is this page's; then it is the reader's.
   const waits = mine.revision === table.revision && mine.row !== reader?.row && told.pending();
-  const place = waits ? mine.place : (reader?.at ?? -1);
+  // Without a reader the position remains, so that keys go on from there.
+  const rests = !reader && mine.revision === table.revision ? mine.place : -1;
+  const place = waits ? mine.place : (reader?.at ?? rests);
   const select = (to: number) => {
     if (!table.count) return;
     const next = Math.max(0, Math.min(table.count - 1, to));
@@ -43,6 +45,9 @@ export function useCursor(table: Table, store: RowStore): Cursor {
     return () => void (view.step = null);
   });
   useEffect(() => told.heard(), [reader]);
+  useEffect(() => {
+    if (reader && reader.at >= 0) setMine((now) => ({ ...now, place: reader.at, revision: table.revision, row: reader.row }));
+  }, [reader?.at, reader?.row, table.revision]);
   return { id, place, moved: mine.moved, select, press };
 }
 

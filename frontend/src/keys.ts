@@ -12,12 +12,26 @@ export function isWriting(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest(WRITING) !== null;
 }
 
+const FIELD = "input:not([type=checkbox]):not([type=range]):not([type=file])";
+
+/** Enter in a field submits its form, or the field's text if it has none: inside JupyterLab the browser does neither. */
+function submit(event: KeyboardEvent): boolean {
+  const field = event.target;
+  if (event.isComposing || !(field instanceof HTMLInputElement) || !field.matches(FIELD)) return false;
+  event.preventDefault();
+  event.stopPropagation();
+  if (field.form) field.form.requestSubmit();
+  else field.dispatchEvent(new Event("change", { bubbles: true }));
+  return true;
+}
+
 export class Keys {
   private since = 0; // when `g` was pressed
 
   constructor(private readonly view: View) {}
 
   readonly press = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && !event.defaultPrevented && submit(event)) return;
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
     const act = this.second(event.key) ?? this.action(event);
     if (!act) return;

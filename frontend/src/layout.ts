@@ -9,8 +9,15 @@ export interface Layout {
   numeric: Set<string>; // keys of columns whose texts are numbers
 }
 
-/** Minimum width of a column that takes the remaining width. */
+/** Minimum width of a column that takes the remaining width; in a narrow table the second number. */
 const FLEXIBLE = 180;
+const TIGHT = 116;
+/** Widths of other columns in a narrow table, where a user did not set them. */
+const NARROW: Record<ColumnInfo["kind"], number> = { text: 76, number: 56, label: 58, score: 58, row: 64 };
+/** The same below `SMALL` pixels, where the style sheet also reduces the space between columns and hides the label's word. */
+const TINY: typeof NARROW = { text: 48, number: 44, label: 20, score: 44, row: 48 };
+const TINIEST = 72;
+const SMALL = 320;
 export const NARROWEST = 40;
 const GAP = 12;
 const EDGES = 32;
@@ -22,13 +29,27 @@ export function widthOf({ key, kind, width }: ColumnInfo, widths: Record<string,
   return widths[key] ?? (width || WIDTHS[kind]);
 }
 
-export function layoutOf(shown: ColumnInfo[], widths: Record<string, number>, first: Row[]): Layout {
-  const wide = shown.map((column) => widthOf(column, widths));
+/** Total width of columns, with the space around them. */
+function total(wide: number[], flexible: number): number {
+  return wide.reduce((sum, width) => sum + (width || flexible), EDGES + GAP * Math.max(0, wide.length - 1));
+}
+
+/**
+ * Args: the shown columns, widths set in this page, the first rows, and the width of the table in pixels (0 if unknown).
+ * If the columns do not fit, those without a width of the user become narrower before the table is scrolled sideways.
+ */
+export function layoutOf(shown: ColumnInfo[], widths: Record<string, number>, first: Row[], available = 0): Layout {
+  const usual = shown.map((column) => widthOf(column, widths));
+  const narrow = available > 0 && total(usual, FLEXIBLE) > available;
+  const small = narrow && available < SMALL;
+  const most = small ? TINY : NARROW;
+  const wide = narrow ? shown.map((column, at) => (column.key in widths ? usual[at]! : Math.min(usual[at]!, most[column.kind]))) : usual;
+  const least = narrow ? (small ? TINIEST : TIGHT) : FLEXIBLE;
+  const around = small ? -(EDGES - 20) - 4 * (shown.length - 1) : 0;
   const flexible = wide.some((width) => !width);
   // At least one column has to fill the line.
-  const template = wide.map((width, at) => (width && (flexible || at) ? `${width}px` : `minmax(${width || FLEXIBLE}px, 1fr)`)).join(" ");
-  const least = wide.reduce((sum, width) => sum + (width || FLEXIBLE), EDGES + GAP * Math.max(0, shown.length - 1));
-  return { template, least, numeric: new Set(shown.filter((column, at) => isNumeric(column, at, first)).map(({ key }) => key)) };
+  const template = wide.map((width, at) => (width && (flexible || at) ? `${width}px` : `minmax(${width || least}px, 1fr)`)).join(" ");
+  return { template, least: total(wide, least) + around, numeric: new Set(shown.filter((column, at) => isNumeric(column, at, first)).map(({ key }) => key)) };
 }
 
 function isNumeric({ kind }: ColumnInfo, at: number, first: Row[]): boolean {

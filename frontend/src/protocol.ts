@@ -67,6 +67,7 @@ export interface Head {
   strata: string[]; // columns that can be used as strata
   modes: [Mode, string][];
   state: { shape: "ok" | "busy" | "old" | "none" | "failed"; text: string };
+  can_map: boolean; // whether columns can be mapped
   can_run: boolean;
   judges: number; // selected graders that call a model
   plan: string; // what Run would do, in a sentence
@@ -204,6 +205,7 @@ export interface Notice {
   text: string;
   link: string; // "" for none
   act: Action;
+  other?: { link: string; act: Action }; // the other choice
 }
 
 export interface Starter {
@@ -225,7 +227,7 @@ export interface ColumnInfo {
 export type Cell =
   | { t: Pieces; cut?: boolean } // text
   | { n: string } // number
-  | { label: boolean | null }
+  | { label: boolean | null; changed?: boolean } // changed: it differs from the label in the data
   | { score: string; part: Part | null; was?: string; tip?: string };
 
 export interface Row {
@@ -284,6 +286,7 @@ export interface ReaderData {
   metadata: Turn | null;
   label: boolean | null;
   labelled_by: string;
+  given: boolean | null; // the label in the data, if a user's differs from it
   said: Said[];
 }
 
@@ -421,7 +424,18 @@ export interface HistoryData {
   from: string;
   to: string;
   diff: { kind: "" | "+" | "-"; text: string }[];
+  stored: boolean; // whether the app has a store, in which runs are saved
   runs: { id: number; at: string; rows: number; graders: { name: string; verdict: Verdict | null; mean: string }[] }[];
+}
+
+export type Role = "prompt" | "completion" | "reference" | "labels" | "group";
+
+export interface Columns {
+  reason: string; // why they must be mapped; "" if the user asked for it
+  columns: { name: string; cells: string[]; note: string }[]; // the first cells; "300 different texts"
+  roles: Record<Role, string>; // the column of each role, "" for none
+  proposed: boolean; // the roles are proposals
+  required: boolean; // without them the rows cannot be read
 }
 
 export interface State {
@@ -432,6 +446,7 @@ export interface State {
   table: Table;
   reader: ReaderData | null;
   mode: Mode;
+  columns: Columns | null; // to map them, instead of the open mode
   part: "" | Mode | "rows" | "graders"; // the only visible part, "" for all
   code: string;
   starters: Starter[];
@@ -450,6 +465,8 @@ export type Action =
   | { do: "mode"; mode: Mode }
   | { do: "choose"; name: string } // a grader
   | { do: "tick"; name: string; on: boolean }
+  | { do: "show_columns"; on: boolean }
+  | { do: "map_columns"; roles: Record<string, string> }
   | { do: "run" }
   | { do: "stop" }
   | { do: "draw"; draw: Draw }
@@ -524,9 +541,9 @@ export interface FoundInText extends PieceOfText {
 }
 
 export interface FieldValues {
-  kind: "values" | "numbers";
+  kind: "values" | "numbers" | "times";
   column: string; // its real name, for a condition such as {column, between: [lo, hi]}
   values: { text: string; count: number; where: Condition[] }[];
-  lo: number;
-  hi: number;
+  lo: number | string; // a time as ISO 8601, without a zone: UTC
+  hi: number | string;
 }

@@ -187,7 +187,7 @@ describe("filters and search", () => {
     const { model, getByRole, getByLabelText } = show(<Rows />);
     fireEvent.click(getByRole("button", { name: "Filter" }));
     fireEvent.click(getByRole("menuitem", { name: "length…" }));
-    await settle(() => model.answer(model.asked("values")[0]!, { kind: "numbers", values: [], lo: 1, hi: 400 }));
+    await settle(() => model.answer(model.asked("values")[0]!, { kind: "numbers", column: "length", values: [], lo: 1, hi: 400 }));
     await settle(() => fireEvent.input(getByLabelText("from"), { target: { value: "10" } }));
     fireEvent.submit(getByLabelText("from").closest("form") as HTMLFormElement);
     expect(model.done("filter")[0]?.where).toEqual([{ column: "length", between: [10, 400] }]);

@@ -111,7 +111,7 @@ export function fullState(part: Partial<State> = {}): State {
     head: {
       dataset: "arithmetic", total: 960, drawn: 500, draw: { n: 500, seed: 0, by: "", repeats: 1, budget: "" }, strata: ["writer", "topic"],
       modes: [["grade", "Grade"], ["try", "Try"], ["label", "Label"], ["compare", "Compare"], ["export", "Export"], ["history", "History"]],
-      state: { shape: "ok", text: "up to date" }, can_run: true, judges: 0, plan: "Run grades 500 rows with 4 graders.",
+      state: { shape: "ok", text: "up to date" }, can_map: true, can_run: true, judges: 0, plan: "Run grades 500 rows with 4 graders.",
       problem: null, warning: "", notes: [],
     },
     progress: { running: false, done: 0, total: 0, failed: 0, text: "" },
@@ -119,7 +119,7 @@ export function fullState(part: Partial<State> = {}): State {
       lines: LINES, drafts: [line("same_as_reference", { ticked: false, validation: "failed", say: "check 3 of 5 fails: signature" })], in_run: 4, has_labels: true,
       chosen: "contains_number", removed: "",
     },
-    chosen: chosenData(), table: tableData(), reader: readerData(), mode: "grade", part: "",
+    chosen: chosenData(), table: tableData(), reader: readerData(), mode: "grade", columns: null, part: "",
     code: 'app.report.rows("contains_number", where=app.report.where({"label": False}, {"grader": "contains_number", "passed": True}))',
     starters: [
       { id: "python", title: "Python function", text: STARTER, name: "my_grader", note: "anything one can compute" },

@@ -210,7 +210,7 @@ _BAD_WORDS = (
     " sbagliato sbagliata scorretto cattivo"
     " não nao errado errada incorreto ruim"
     " nee onwaar slecht onjuist gezakt nie fałsz źle niepoprawny ne špatně nesprávně"
-    " нет неверно неправильно плохо hayır yanlış kötü"
+    " нет неверно неправильно плохо hayır yanlış kötü"  # noqa: RUF001
     " 否 错 錯 错误 錯誤 不好 いいえ 間違い 不正解 悪い 아니요 틀림 오답"
 )
 _UNLABELLED_WORDS = "na n/a none null unknown unlabelled unlabeled unsure ?"

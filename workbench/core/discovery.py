@@ -1,4 +1,4 @@
-"""Modules found by name: those that register themselves when imported, and those of higher levels, imported when called.
+"""Modules found by name: those that register themselves, those of higher levels, and `jsonschema` without its grammar.
 
 Modules import only from lower levels. A method that delegates to a higher level (`grader.run(...)`, `report.plot()`) looks up
 the function by name when it is called, only through `higher_level`, whose list is the complete list of exceptions.
@@ -7,6 +7,8 @@ the function by name when it is called, only through `higher_level`, whose list 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pkgutil import walk_packages
@@ -62,3 +64,27 @@ def higher_level(name: str) -> Callable[..., Any]:
     module, attribute = _FUNCTIONS[name]
     function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
     return function
+
+
+_GRAMMAR = "rfc3987_syntax"
+
+
+def import_jsonschema() -> Any:
+    """The package `jsonschema`, without compiling its grammar of internationalised addresses when it is imported.
+
+    `jsonschema` imports `rfc3987_syntax` if it is installed, as it is with Jupyter, and that takes 1 to 5 s. Only formats
+    that no schema here uses need it; the first use of one imports it.
+    """
+    if "jsonschema" in sys.modules or _GRAMMAR in sys.modules or importlib.util.find_spec(_GRAMMAR) is None:
+        return import_module("jsonschema")
+    stand_in = ModuleType(_GRAMMAR)
+
+    def is_valid_syntax(*arguments: Any) -> Any:
+        return import_module(_GRAMMAR).is_valid_syntax(*arguments)
+
+    stand_in.is_valid_syntax = is_valid_syntax  # type: ignore[attr-defined]
+    sys.modules[_GRAMMAR] = stand_in
+    try:
+        return import_module("jsonschema")
+    finally:
+        del sys.modules[_GRAMMAR]

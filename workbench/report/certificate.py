@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench.analysis.finding import percent
-from workbench.core.discovery import higher_level
+from workbench.core.discovery import higher_level, import_jsonschema
 from workbench.core.display import DisplayBlock, Displayed, Heading, Only, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import FormatError
@@ -229,11 +229,10 @@ def schema() -> dict[str, Any]:
 
 
 def _check_schema(spec: Any, where: str) -> None:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
+    jsonschema = import_jsonschema()
 
     try:
-        error = best_match(Draft202012Validator(schema()).iter_errors(spec))
+        error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema()).iter_errors(spec))
         found = "" if error is None else error.message[:300]
     except RecursionError:
         raise FormatError("the certificate is nested too deeply", where=where) from None

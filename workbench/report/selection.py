@@ -19,7 +19,14 @@ from workbench.core.errors import ReportError
 from workbench.core.grade import Status
 from workbench.core.grades import SCORED, Grades
 from workbench.data.samples import Samples
-from workbench.data.samples.selection import row_words, rows_with_text, written, written_column
+from workbench.data.samples.selection import (
+    WrittenColumn,
+    row_words,
+    rows_with_text,
+    scale_end,
+    written,
+    written_column,
+)
 from workbench.report.frames import row_texts
 from workbench.report.settings import ReportLike
 
@@ -354,20 +361,28 @@ def by_value(report: ReportLike, column: str, value: Any) -> Rows:
     Raises:
         ReportError: No such column.
     """
+    return _written(report, column).rows(None if value is None else str(value))
+
+
+def _written(report: ReportLike, column: str) -> WrittenColumn:
     name, samples = _column(report, column), report.samples
-    cells = written_column(samples, name) if isinstance(samples, Samples) else written(samples.column(name))
-    return cells.rows(None if value is None else str(value))
+    return written_column(samples, name) if isinstance(samples, Samples) else written(samples.column(name))
 
 
 def by_range(report: ReportLike, column: str, ends: Sequence[float]) -> Rows:
-    """Rows whose cell in a column is a number in a range, both ends included.
+    """Rows whose cell in a column is a number or a time in a range, both ends included.
 
     Raises:
         ReportError: No such column.
+        ValueError: An end is neither a number nor an ISO 8601 time.
     """
-    low, high = (float(end) for end in ends)
-    cells = report.samples.frame[_column(report, column)]
-    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(float, na_value=np.nan)
+    low, high = map(scale_end, ends)
+    scale = _written(report, column).scale
+    if scale is None:  # some cells are neither
+        cells = report.samples.frame[_column(report, column)]
+        numbers = pd.to_numeric(cells, errors="coerce").to_numpy(float, na_value=np.nan)
+    else:
+        numbers = scale.points
     return np.flatnonzero((numbers >= low) & (numbers <= high))
 
 

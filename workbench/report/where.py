@@ -17,7 +17,7 @@
 | `{"probe": "empty"}` | of that transformation: rows of a probe, which have a column `probe` |
 | `{"text": "words"}` | id, a turn or the reference contains it, ignoring case |
 | `{"column": "writer", "is": "hasty"}` | whose cell in that column has this text; `null` if it is empty |
-| `{"column": "length", "between": [10, 20]}` | whose cell in that column is a number from 10 to 20, both included |
+| `{"column": "length", "between": [10, 20]}` | whose cell in that column is a number from 10 to 20, both included; or a time: `["2026-01-01", "2026-02-01"]` |
 | `{"any": [[...], [...]]}` | those that meet all conditions of one of these lists |
 | `{"rows": [1, 2]}` | these |
 """
@@ -218,6 +218,15 @@ class _ConditionKind(NamedTuple):
     text: Callable[[Condition], str]
 
 
+def end_text(end: Any) -> str:
+    """An end of a range as text: a number in four digits, a time as it is."""
+    return (
+        end[:16].removesuffix("T23:59")
+        if isinstance(end, str) and ("-" in end[1:] or ":" in end)
+        else f"{float(end):.4g}"
+    )
+
+
 def _verdict(passed: Any) -> str:
     return "accepts" if passed else "refuses"
 
@@ -281,7 +290,7 @@ _KINDS: dict[str, _ConditionKind] = {
     "between": _ConditionKind(
         ("column", "between"),
         by_range,
-        lambda c: f"{c['column']} {float(c['between'][0]):.4g} to {float(c['between'][1]):.4g}",
+        lambda c: f"{c['column']} {end_text(c['between'][0])} to {end_text(c['between'][1])}",
     ),
     "any": _ConditionKind(
         ("any",),

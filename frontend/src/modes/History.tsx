@@ -28,7 +28,7 @@ function Story({ history }: { history: HistoryData }) {
       <div class="head"><b class="mono cut">{name || "History"}</b><span class="small faint cut">{note}</span></div>
       <div class="scroll" tabIndex={0} role="group" aria-label="Versions and runs">
         {versions.length ? <><Lead history={history} /><Versions history={history} /><Change history={history} /></> : <NoVersion name={name} />}
-        <Runs runs={history.runs} />
+        <Runs stored={history.stored} runs={history.runs} />
       </div>
     </>
   );

@@ -167,6 +167,7 @@ export function history(changes: Partial<HistoryData> = {}): HistoryData {
       { kind: "-", text: '    return 1.0 if expected and expected in (thread.completion() or "") else 0.0' },
       { kind: "+", text: '    whole = rf"(?<!\\d){re.escape(expected)}(?!\\d)"' }, { kind: "+", text: "    return 1.0 if expected and re.search(whole, thread.completion()) else 0.0" },
     ],
+    stored: true,
     runs: [run(3, "24 Nov, 09:41", "not settled", "unsettled"), run(2, "24 Nov, 09:20", "too lenient", "bad"), run(1, "23 Nov, 17:02", "too lenient", "bad")],
     ...changes,
   };

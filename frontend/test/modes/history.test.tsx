@@ -79,7 +79,7 @@ describe("what is shown", () => {
   it("shows the next step without saved versions, and without stored runs", () => {
     open(history({ versions: [], runs: [] }));
     expect(screen.getByText(/save it/)).toBeTruthy();
-    expect(screen.getByText(/No run is stored yet/)).toBeTruthy();
+    expect(screen.getByText(/No run of these rows is stored yet/)).toBeTruthy();
   });
 });
 

@@ -9,6 +9,7 @@ from tests.app.view.labelling import break_store, counts, first, kept, press
 from tests.app.view.page import ROWS, RULES
 
 ROWS = ROWS[:24]
+SHARE = "async def grade(thread):\n    return len(thread.completion() or '') / 9\n"
 
 
 @pytest.fixture
@@ -205,3 +206,58 @@ def test_labels_put_by_code_are_seen(page, url):
     page.tell("mode", mode="grade")
     page.tell("mode", mode="label")
     assert (counts(page), first(page)["id"] != name) == ((1, 1, 0, 0), True)
+
+
+PARTLY = [
+    {**row, "good": ("correct" if row["good"] else "incorrect") if n < 16 else ""}
+    for n, row in enumerate(ROWS)
+]
+
+
+def test_rows_that_the_data_labels_are_not_asked_again(labelling):
+    """The queue has the others, and the page says how many the column labels; an order asks for these."""
+    page = labelling(PARTLY, labels="good")
+    asked = {card["id"] for card in page.label["cards"]}
+    assert asked == {row["id"] for row in PARTLY[16:]}
+    assert page.label["total"] == 8
+    assert "16 rows labelled by column good: not asked again." in page.label["message"]
+    page.tell("label_order", order="check the data's labels")
+    assert {card["id"] for card in page.label["cards"]} == {row["id"] for row in PARTLY[:16]}
+
+
+def test_a_changed_label_is_marked_told_and_undone(page_of):
+    """In the table, in the reader and in Label; the findings follow; undoing it brings the data's label back."""
+    page = page_of(PARTLY, RULES, labels="good").opened()
+    page.tell("select", row=1)
+    assert (page.reader["label"], page.reader["given"]) == (True, None)
+    before = page.line("has yes")["counts"]
+    page.tell("label_row", row=1, value=False)
+    page.settled()
+    assert (page.reader["label"], page.reader["given"]) == (False, True)
+    cells = [cell for cell in page.table["first"][1]["cells"] if "label" in cell]
+    assert cells == [{"label": False, "changed": True}]
+    after = page.line("has yes")["counts"]
+    assert (after["good_accepted"], after["bad_accepted"]) == (
+        before["good_accepted"] - 1,
+        before["bad_accepted"] + 1,
+    )
+    assert page.session.results.report.labels[1] is False
+    page.tell("mode", mode="label")
+    assert "1 label of yours differs from it." in page.label["message"]
+    page.tell("mode", mode="grade")
+    page.tell("label_row", row=1, value=None)
+    page.settled()
+    assert (page.reader["label"], page.reader["given"]) == (True, None)
+    assert page.line("has yes")["counts"] == before
+
+
+def test_rows_nearest_the_pass_threshold_come_first(labelling):
+    """Those whose score is farthest from it come last."""
+    graders = [wb.FunctionGrader.from_source(SHARE, name="share")]
+    rows = [{**row, "completion": "x" * (n % 9)} for n, row in enumerate(ROWS)]
+    page = labelling(rows, graders)
+    page.tell("label_order", order="nearest the pass threshold")
+    scores = page.session.results.report.scores["share"].to_numpy()
+    distances = [abs(scores[card["row"]] - 0.5) for card in page.label["cards"]]
+    assert distances == sorted(distances)
+    assert len(set(distances)) > 5

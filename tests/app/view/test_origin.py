@@ -48,3 +48,24 @@ def test_a_column_that_has_nothing_to_do_with_it_is_not_shown():
     """Values that hits and others have alike."""
     cells = np.array(["a" if row % 2 else "b" for row in ROWS], dtype=object)
     assert told(cells, ROWS[:100]) is None
+
+
+def test_the_labels_do_not_explain_themselves(page_of):
+    """Neither under other words nor after one label was changed; a column of numbers is cut at its quartiles."""
+    rows = [
+        {
+            "id": f"r{n}", "prompt": f"question {n}", "human": "correct" if n % 2 else "incorrect",
+            "latency": str(5_000 + n if n % 4 == 0 else n), "completion": "yes" if n % 2 or n % 4 == 0 else "no",
+        }
+        for n in range(240)
+    ]  # fmt: skip
+    page = page_of(rows, labels="human").opened()
+    page.tell("label_row", row=1, value=False)
+    page.settled()
+    page.tell("choose", name="has yes")
+    origin = page.chosen["from"]
+    assert origin["note"].startswith("column latency")
+    line = origin["lines"][0]
+    page.tell("look", where=line["where"])
+    assert page.table["count"] == line["hits"]
+    assert "between" in line["where"][-1]

@@ -138,3 +138,38 @@ def test_a_judge_of_the_store_asks_whom_the_one_here_asks(page_of, store):
     assert judge.criteria == "Is it true?"
     assert judge.client is client
     assert page.chosen["stored"] == 1
+
+
+def test_what_was_run_here_is_kept_when_the_kernel_ends(page_of, store):
+    """An edit that was run, without being saved by hand: the next kernel offers it beside the cell's text."""
+    page = again(page_of, store)
+    page.typed("coded", NO)
+    page.tell("run")
+    page.settled()
+    page.close()
+    page = again(page_of, store)
+    notice = page.chosen["notice"]
+    assert notice["text"] == "The store has version 1 of it, with another text."
+    assert (notice["link"], notice["other"]["link"]) == ("Use that version", "Keep this text")
+    page.tell(**notice["other"]["act"])
+    assert page.chosen["source"]["text"] == YES
+    assert page.chosen["notice"] is None
+    page.close()
+    assert again(page_of, store).chosen["notice"] is None
+
+
+def test_what_was_exported_is_kept_too(page_of, store, tmp_path, monkeypatch):
+    """And an unchanged grader of a cell is not: its text is in the notebook."""
+    monkeypatch.chdir(tmp_path)
+    page = again(page_of, store)
+    page.tell("mode", mode="export")
+    page.tell("write")
+    with wb.open_store(store) as opened:
+        assert not list(opened.graders.list())
+    page.tell("mode", mode="grade")
+    page.typed("coded", NO)
+    page.tell("mode", mode="export")
+    page.tell("export_settings", settings={"file": "other.json"})
+    page.tell("write")
+    with wb.open_store(store) as opened:
+        assert [entry.key for entry in opened.graders.list()] == ["coded"]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.app.view.page import NASTY, ROWS, RULES, TAGS
 from workbench.app.view.texts import around, pieces, words_finder
+from workbench.data.samples.selection import written_column
 
 FRAME = pd.DataFrame(ROWS)
 
@@ -298,3 +299,39 @@ def test_a_cell_holds_its_first_mark(text, words):
     if spans:
         lo, hi = inside[0]
         assert part[lo:hi] == words
+
+
+def test_numbers_and_times_in_text_are_seen_as_such(page_of):
+    """Columns of a CSV are text: they are sorted by size and filtered by a range; graders get them as they were read."""
+    rows = [
+        {
+            **row,
+            "latency": f"{(n * 37) % 1000:,}" if n else "",
+            "asked": f"2026-{1 + n % 12:02}-01T0{n % 10}:30",
+        }
+        for n, row in enumerate(ROWS)
+    ]
+    page = page_of(rows).opened()
+    field = page.ask("values", field="latency")
+    assert (field["kind"], field["lo"], field["hi"]) == ("numbers", 35.0, 999.0)
+    page.tell("filter", where=[{"column": "latency", "between": [100, 250]}])
+    expected = [
+        row["id"] for row in rows if row["latency"] and 100 <= float(row["latency"].replace(",", "")) <= 250
+    ]
+    assert page.rows() == expected
+    page.tell("look", where=[])
+    page.tell("sort", key="field latency", descending=False)
+    assert page.rows()[-1] == "row-0"
+    assert page.rows()[0] == next(row["id"] for row in rows if row["latency"] == "35")
+    assert page.ask("values", field="asked")["kind"] == "times"
+    page.tell("filter", where=[{"column": "asked", "between": ["2026-03-01", "2026-04-30T23:59:59.999"]}])
+    assert page.table["count"] == sum(row["asked"][5:7] in {"03", "04"} for row in rows)
+    assert page.table["filters"][0]["text"] == "asked 2026-03-01 to 2026-04-30"
+    assert page.session.samples[1].thread.metadata["latency"] == "37"
+
+
+@pytest.mark.parametrize("cells", [["1", "2", "x"], ["1", "", "two"], ["2026-13-01"], ["1.2.3"], ["12-1"]])
+def test_other_texts_are_no_scale(cells):
+    """One cell that is neither a number nor a time leaves the column as text."""
+    samples = wb.Samples([{"prompt": "p", "completion": "c", "column": cell} for cell in cells])
+    assert written_column(samples, "column").scale is None

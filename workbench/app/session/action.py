@@ -213,6 +213,14 @@ def _labels_of_rows(labels: DatasetLabels) -> _Code | None:
     return _Code(code) if code else None
 
 
+def mapping_code(roles: Mapping[str, str], source: str, labels: Any) -> str:
+    """The samples with these columns, and the app over them, given the role of each column."""
+    columns = {role: name for role, name in roles.items() if name and role != "labels"}
+    data = repr(source) if source else "app.samples.frame"
+    app = call("wb.Workbench", _Code("samples"), labels=labels if isinstance(labels, str) else None)
+    return f"samples = wb.read_samples({data}, columns={columns!r})\napp = {app}"
+
+
 def rows_code(where: Sequence[Mapping[str, Any]]) -> str:
     """The rows of the report that meet these conditions; all rows if there are none."""
     if not where:

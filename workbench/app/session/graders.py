@@ -169,6 +169,11 @@ class GraderList(HasTraits):
             self.chosen = tuple(other for other in self.by_name if other in {*self.chosen, name})
 
     @property
+    def written_here(self) -> list[str]:
+        """Names of the graders that were written or changed in the app: no cell has their text."""
+        return [name for name, grader in self.by_name.items() if self._from_cells.get(name) != grader]
+
+    @property
     def drafts(self) -> list[str]:
         """Names of the graders whose validation failed: they are not run or exported automatically."""
         return [

@@ -145,6 +145,7 @@ class LabelledTexts:
 
 
 RANDOM, BALANCED, DISAGREEING, CHOSEN = "random", "class-balanced", "disagreement first", "as shown"
+NEAREST, GIVEN = "nearest the pass threshold", "check the data's labels"
 
 _CLASSES = {1: "accepted", 0: "refused", -1: "neither"}
 _STRATUM = re.compile(rf"{BALANCED} (?:({'|'.join(_CLASSES.values())}) )?(\d{{1,12}})/(\d{{1,12}})")
@@ -268,6 +269,8 @@ class LabelQueue:
         grader: Whose verdict balances the classes, and whose disagreements count; the first one by default.
         shown: Rows in the table, for "as shown".
         decided: Samples that are decided already: the classes are balanced over the others.
+        given: Samples that the data labels: they are not asked for again unless the data labels all rows, except by the
+            orders "as shown" and "check the data's labels".
     """
 
     def __init__(
@@ -279,6 +282,7 @@ class LabelQueue:
         grader: str | None = None,
         shown: Sequence[int] | Rows = (),
         decided: Collection[str] = (),
+        given: Collection[str] = frozenset(),
     ) -> None:
         if order not in ORDERS:
             raise WorkbenchError("unknown order", found=repr(order), expected=", ".join(ORDERS))
@@ -289,11 +293,15 @@ class LabelQueue:
         has_labels = report is not None and report.labels is not None
         voters = len(graders) + (has_labels and bool(graders))
         self.order = _possible_order(order, voters, len(shown_rows))
+        if self.order == GIVEN and not given:
+            self.order = RANDOM
         self._verdicts = _verdicts(report, name) if self.order == BALANCED else np.empty(0, np.int8)
         ids = [str(name) for name in samples.ids]
         rows = np.random.default_rng(_SEED).permutation(len(ids)).astype(np.intp)
         if self.order == CHOSEN:
             rows = shown_rows
+        elif self.order == NEAREST:
+            rows = _nearest(rows, report, str(name))
         elif self.order == DISAGREEING:
             rows = _disagreements(rows, report, str(name))
         elif self.order == BALANCED:
@@ -301,6 +309,9 @@ class LabelQueue:
             rows = np.concatenate(
                 [_balanced(rows[part], self._verdicts) for part in (~is_decided, is_decided)]
             )
+        if given and self.order != CHOSEN:
+            wanted = np.array([(ids[row] in given) == (self.order == GIVEN) for row in rows], bool)
+            rows = rows[wanted] if wanted.any() else rows  # if the data labels every row, they are checked
         self.rows: Rows = rows
         self._ids = [ids[row] for row in self.rows]
 
@@ -331,7 +342,7 @@ def _possible_order(order: str, voters: int, n_shown: int) -> str:
     """The order used instead if there is no report, no second opinion, or nothing shown."""
     if order == DISAGREEING and voters < 2:
         order = BALANCED
-    if (order == BALANCED and not voters) or (order == CHOSEN and not n_shown):
+    if (order in {BALANCED, NEAREST} and not voters) or (order == CHOSEN and not n_shown):
         return RANDOM
     return order
 
@@ -367,6 +378,14 @@ def _disagreements(rows: Rows, report: Any, grader: str) -> Rows:
     return rows[np.lexsort((-spread[rows], -grader_distance[rows]))]
 
 
+def _nearest(rows: Rows, report: Any, grader: str) -> Rows:
+    """First rows whose score is closest to the pass threshold; those without a score last."""
+    case = case_of(report, grader)
+    distance = np.full(len(report), np.inf)
+    distance[case.rows] = np.abs(case.grades.scores[case.rows] - case.pass_threshold)
+    return rows[np.argsort(distance[rows], kind="stable")]
+
+
 def _largest(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of each line of (n, m) values; -1.0 if there is none."""
     has_value = ~np.isnan(values)
@@ -382,5 +401,5 @@ def _wrong(report: Any, grader: str) -> NDArray[np.float64]:
     return wrong
 
 
-ORDERS = (RANDOM, BALANCED, DISAGREEING, CHOSEN)
+ORDERS = (RANDOM, BALANCED, DISAGREEING, NEAREST, CHOSEN, GIVEN)
 """Orders of a label queue; all are the same for the same report."""

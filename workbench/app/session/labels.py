@@ -79,6 +79,7 @@ class DatasetLabels(HasTraits):
         self._mismatched: set[str] = set()  # samples for which only labels of other texts were read
         self._drawn: dict[str, str] = {}  # sample id to how it was selected for the labeller
         self._rows_cache: dict[int, _LabelRows] = {}
+        self._differs: tuple[tuple[Any, ...], bool] | None = None
 
     @property
     def column(self) -> str | None:
@@ -181,8 +182,30 @@ class DatasetLabels(HasTraits):
         )
 
     def differ_from(self, report: Report) -> bool:
-        """Whether the labels for findings changed since the report was diagnosed."""
-        return self.for_rates(report.samples) != report.labels
+        """Whether the labels for findings changed since the report was diagnosed; cached until a label is read or added."""
+        key = (report, self.changes, self.latest)
+        if self._differs is None or any(a is not b for a, b in zip(self._differs[0], key, strict=True)):
+            self._differs = (key, self.for_rates(report.samples) != report.labels)
+        return self._differs[1]
+
+    @cached_property
+    def given_names(self) -> frozenset[str]:
+        """Samples that the given column labels good or bad."""
+        return frozenset(str(name) for name in self.samples.ids[np.flatnonzero(self._codes >= 0)])
+
+    def given_of(self, name: str) -> bool | None:
+        """The given column's label of a sample: True good, False bad, None for none."""
+        return _VALUES[self._code(name)]
+
+    @property
+    def n_changed(self) -> int:
+        """Samples for which a user's label differs from the given column's."""
+        return sum(self.is_changed(name) for name in self.latest)
+
+    def is_changed(self, name: str) -> bool:
+        """Whether a user's label of a sample differs from the given column's; False before the labels are read."""
+        label, given = self.__dict__.get("latest", {}).get(name), self.given_of(name)
+        return label is not None and label.value is not None and given is not None and label.value != given
 
     def _code(self, name: str) -> int:
         """The given column's label of a sample: 1 good, 0 bad, -1 unknown."""

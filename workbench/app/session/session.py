@@ -7,10 +7,19 @@ same. Runs report from a background thread, so every change of a part holds the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.action import ActionGuard, LastCode, compare_code, label_code, undo_code
+from workbench.app.session.action import (
+    ActionGuard,
+    LastCode,
+    compare_code,
+    label_code,
+    mapping_code,
+    undo_code,
+)
 from workbench.app.session.auto_grader import AutoGrader
+from workbench.app.session.columns import LABELS, mapped, readable
 from workbench.app.session.grader_text import Drafts
 from workbench.app.session.graders import GraderList
 from workbench.app.session.labels import DatasetLabels
@@ -18,7 +27,7 @@ from workbench.app.session.results import DrawnRows, Results
 from workbench.app.session.runs import SessionRuns
 from workbench.app.session.storage import DEFAULT_STORE, Storage
 from workbench.app.session.versions import GraderStorage, SavedVersions
-from workbench.data.samples import as_samples
+from workbench.core.errors import WorkbenchError
 from workbench.graders import Grader
 from workbench.graders.base import listen
 
@@ -40,8 +49,12 @@ class Session:
         store: A `Store`, or its address, for labels, judges' replies and run summaries.
         labeller: Who labels here.
         dataset: Name under which the store saves this dataset's labels; derived from its source or content by default.
+        unmapped: Why the samples' columns must be mapped first, if the caller knows it.
 
     Attributes:
+        unmapped: Why nothing is graded until a user has mapped the columns; "" if they are.
+        can_map: Whether the view can exchange this session for one with other columns.
+        mapping: The columns by role as a user mapped them in the app; empty if they were recognised or given.
         samples: The dataset.
         settings: The arguments, except samples and graders.
         guard: The lock of all parts, and the last error.
@@ -68,9 +81,13 @@ class Session:
         store: Any = DEFAULT_STORE,
         labeller: str = "",
         dataset: str = "",
+        unmapped: str = "",
     ) -> None:
         self.closing: list[Callable[[], object]] = []
-        self.samples = as_samples(samples)
+        self.samples, reason = readable(samples)
+        self.unmapped = unmapped or reason
+        self.mapping: dict[str, str] = {}
+        self.can_map = False
         self.settings = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
         self.guard, self.code, self.drafts = ActionGuard(), LastCode(), Drafts()
         self.storage = Storage(store)
@@ -99,6 +116,26 @@ class Session:
         self.graders.continue_from(previous.graders)
         self.live.continue_from(previous.live)
         self.drafts = previous.drafts
+
+    def with_columns(self, roles: dict[str, str]) -> Session:
+        """A session that continues this one with other columns; this one is to be closed then.
+
+        Args:
+            roles: Role to column: the roles of `columns.READ`, and "labels".
+
+        Raises:
+            SamplesError: The columns cannot be read as samples.
+            ReportError: The labels cannot be read.
+        """
+        samples = mapped(self.samples.frame, roles, self.samples.source)
+        given = self.settings["labels"]
+        labels = roles.get(LABELS) or (given if not isinstance(given, str) else None)
+        graders = self.graders.suite or list(self.graders.by_name.values())
+        session = Session(samples, graders, **{**self.settings, "labels": labels})
+        session.mapping = dict(roles)
+        session.continue_from(self)
+        session.code.text = mapping_code(roles, self.samples.source, labels)
+        return session
 
     def _grader_defined(self, grader: Grader) -> None:
         with self.guard.locked("a grader was defined"):
@@ -147,6 +184,23 @@ class Session:
         """Set the line that compares these two graders."""
         in_report = self.runs.report_with(first, second) is self.results.report
         self.code.text = compare_code(first, second, versions=not in_report)
+
+    def store_written(self) -> None:
+        """Save the selected graders that were written or changed in the app in the store, if it outlives the kernel.
+
+        Called without the lock after they ran or were exported: their text would be lost with the kernel. A grader that
+        cannot be saved is omitted; saving it by hand shows the reason.
+        """
+        if self.storage.in_memory:
+            return
+        drafts = set(self.graders.drafts)
+        for name in self.graders.written_here:
+            if name in self.graders.chosen and name not in drafts and not self.stored.version_of(name):
+                code = self.code.text
+                with suppress(WorkbenchError, ValueError):
+                    self.stored.keep(name)
+                with self.guard.lock:
+                    self.code.text = code  # the line is that of the run or the export
 
     def reopen_storage(self) -> None:
         """Open a store again whose file was deleted or replaced; its content is gone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from workbench.app.session.versions import graders_from_files
@@ -12,6 +13,7 @@ from workbench.app.view.head import shown_column
 from workbench.app.view.reader import find_in_text, piece_of_text, sample_of
 from workbench.app.view.texts import chip_id, field_values
 from workbench.core import background
+from workbench.core.display_text import one_line
 from workbench.core.errors import WorkbenchError
 from workbench.graders import SandboxedGrader
 from workbench.report.where import Condition
@@ -19,6 +21,7 @@ from workbench.report.where import Condition
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
     from workbench.app.view.head import View
+    from workbench.report import Report
 
 
 Handler = Callable[..., Any]
@@ -30,6 +33,7 @@ _SLOW = frozenset(
         "validate",
         "keep",
         "use_labels",
+        "map_columns",
         "pass_threshold",
         "limit",
         "write",
@@ -37,6 +41,11 @@ _SLOW = frozenset(
     }
 )
 """Actions that take long, and acquire the lock themselves."""
+
+_FOLLOWED = 20_000
+"""Maximum rows for which the findings follow every label: they take up to half a second."""
+
+_FOLLOWS = 3  # times in a row, at most
 
 
 def handlers_of(part: object, prefix: str) -> dict[str, Handler]:
@@ -51,6 +60,7 @@ class Actions:
     def __init__(self, view: View) -> None:
         self._view = view
         self._under_way = 0  # long actions that are running
+        self._follows = False  # whether the findings are being computed for changed labels
         self._do = handlers_of(self, "do_")
         self._ask = handlers_of(self, "ask_")
 
@@ -68,13 +78,18 @@ class Actions:
             return
         title = name.replace("_", " ").capitalize()
         if name in _SLOW:
-            self._under_way += 1
-            background.submit(asyncio.to_thread(self._act_slowly, title, handler, arguments))
+            self._start_slowly(title, handler, arguments)
             return
         with guard.lock:  # locked once, so that the whole change is shown in one step
             with guard.locked(title, by_person=True):
                 handler(**arguments)
             self._view.mark_mode()
+
+    def _start_slowly(
+        self, title: str, handler: Handler, arguments: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        self._under_way += 1
+        background.submit(asyncio.to_thread(self._act_slowly, title, handler, arguments))
 
     def _act_slowly(self, title: str, handler: Handler, arguments: Mapping[str, Any]) -> None:
         """Run a long action on a background thread, so that the kernel is not blocked."""
@@ -114,6 +129,24 @@ class Actions:
     def do_mode(self, mode: str) -> None:
         """Open a mode."""
         self._view.set_mode(mode)
+        if mode == "grade":
+            self.follow_labels()
+
+    def do_show_columns(self, on: bool) -> None:
+        """Show the columns and their roles, or leave them as they are."""
+        session = self._session
+        self._view.maps_columns = on and self._view.exchange is not None
+        if not on and session.unmapped:
+            session.unmapped = ""
+            self._view.open()
+        self._view.mark("columns", "head")
+
+    def do_map_columns(self, roles: Mapping[str, Any]) -> None:
+        """Continue with other columns for the roles of the samples."""
+        names = {one_line(name, 120): str(name) for name in self._session.samples.frame.columns}
+        chosen = {str(role): names[name] for role, name in roles.items() if name in names}
+        if self._view.exchange is not None:
+            self._view.exchange(self._session.with_columns(chosen))
 
     def do_forget(self) -> None:
         """Dismiss the last problem."""
@@ -210,6 +243,8 @@ class Actions:
     def do_run(self) -> None:
         """Run the selected graders over the drawn rows, with the texts shown on the page."""
         session, draw = self._session, self._session.rows.draw
+        if session.graders.written_here:
+            self._start_slowly("Save", session.store_written)
         edited = session.live.resume() if not session.graders.judges_together else frozenset()
         if edited and not set(session.graders.chosen) - edited:
             return
@@ -250,6 +285,28 @@ class Actions:
     def do_use_labels(self) -> None:
         """Diagnose the report again with the current labels."""
         self._session.use_labels()
+
+    def follow_labels(self) -> None:
+        """Diagnose again after labels changed, in the background; of many rows only when the user asks for it."""
+        report, labels = self._session.results.report, self._session.labels
+        if report is None or len(report) > _FOLLOWED or self._follows or not labels.differ_from(report):
+            return
+        self._follows = True
+        self._start_slowly("Labels", self._follow_labels)
+
+    def _follow_labels(self) -> None:
+        session = self._session
+        try:
+            for _ in range(_FOLLOWS):  # labels that come meanwhile are used as well
+                report: Report | None = session.results.report
+                if report is None or not session.labels.differ_from(report):
+                    return
+                code = session.code.text
+                session.use_labels()
+                with session.guard.lock:
+                    session.code.text = code  # the line is still the label's
+        finally:
+            self._follows = False
 
     def do_look(self, where: list[Condition]) -> None:
         """Show the rows that meet these conditions."""
@@ -295,6 +352,7 @@ class Actions:
         self._session.labels.note_drawn(name, "as shown")
         self._session.label(name, value)
         self._view.labels_changed()
+        self.follow_labels()
 
     def ask_rows(self, start: int, stop: int, revision: int) -> list[dict[str, Any]]:
         """A window of the table; nothing for an outdated one."""

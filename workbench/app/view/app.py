@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.app.session.action import Problem
+from workbench.app.session.columns import columns_data
 from workbench.app.session.grader_text import TEMPLATES
 from workbench.app.view import GRADE, mode_kinds, mode_titles
 from workbench.app.view.actions import Actions
@@ -34,7 +35,7 @@ Publish = Callable[[dict[str, Any]], object]
 _HIDDEN = frozenset({"chosen", "table", "reader"})
 """Parts that only one mode shows: they are computed again when the mode is opened again."""
 
-_PARTS = ("head", "progress", "rail", "chosen", "table", "reader", "mode", "code", "starters")
+_PARTS = ("head", "progress", "rail", "chosen", "table", "reader", "mode", "columns", "code", "starters")
 """Parts of the state; each mode has another one."""
 
 
@@ -48,16 +49,26 @@ class AppView:
         session: The session.
         publish: Called with the parts of the state that changed, by name, with the session's lock held.
         mode: The initial mode; "grade" by default.
+        exchange: Called with the session that continues this one with other columns; None if columns cannot be mapped.
 
     Attributes:
+        maps_columns: Whether the user asked to map the columns.
         state: The last published state.
         chosen: The selected grader; "" for none.
         mode: The open mode.
         table: The rows.
     """
 
-    def __init__(self, session: Session, publish: Publish, *, mode: str = "") -> None:
-        self.session, self._publish = session, publish
+    def __init__(
+        self,
+        session: Session,
+        publish: Publish,
+        *,
+        mode: str = "",
+        exchange: Callable[[Session], object] | None = None,
+    ) -> None:
+        self.session, self._publish, self.exchange = session, publish, exchange
+        self.maps_columns = self._is_open = False
         self.state: dict[str, Any] = {}
         self.chosen, self.mode = "", mode if mode in mode_titles() else GRADE
         self.rows = ShownRows(session, self.mark)
@@ -166,6 +177,7 @@ class AppView:
             "table": lambda: self.rows.table_data(self.graded, self.chosen, self._changes.get(self.chosen)),
             "reader": lambda: self.rows.reader_data(self.graded, self.chosen),
             "mode": lambda: self.mode,
+            "columns": self._columns,
             **self._mode_makers(),
             "code": lambda: self.session.code.text,
             "starters": self._starters,
@@ -287,9 +299,18 @@ class AppView:
         except StoreError:  # reported when the labels are read
             return []
 
+    def _columns(self) -> dict[str, Any] | None:
+        """The columns to map, as `Columns`; None unless they must be mapped or the user asked for it."""
+        session = self.session
+        if not session.unmapped and not self.maps_columns:
+            return None
+        return columns_data(session.samples, session.settings["labels"], session.unmapped)
+
     def open(self) -> None:
         """A page shows the view: start grading what can be graded without Run."""
-        self.session.live.begin()
+        self._is_open = True
+        if not self.session.unmapped:
+            self.session.live.begin()
         if not self._isolation:
             background.then(background.submit(asyncio.to_thread(sandbox_info)), self._isolation_found)
 

@@ -17,7 +17,7 @@ from workbench.core.grades import SCORED, Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.data.samples.plain import is_missing
-from workbench.data.samples.selection import row_words
+from workbench.data.samples.selection import WrittenColumn, row_words
 from workbench.report.frames import row_texts
 from workbench.report.selection import Rows, part_name
 
@@ -143,9 +143,13 @@ class LabelColumn:
 
     Attributes:
         labels: True good, False bad, None unknown, (n,).
+        ids: The rows' ids, (n,).
+        is_changed: Whether a user's label of a sample differs from the data's.
     """
 
     labels: Sequence[bool | None]
+    ids: Any
+    is_changed: Callable[[str], bool]
     key: str = "label"
     title: str = "label"
     kind: str = "label"
@@ -153,7 +157,7 @@ class LabelColumn:
 
     def cells(self, rows: Rows) -> list[dict[str, Any]]:
         """The labels of these rows."""
-        return [{"label": self.labels[row]} for row in rows]
+        return [{"label": self.labels[row], "changed": self.is_changed(str(self.ids[row]))} for row in rows]
 
     def keys(self, rows: Rows) -> Keys:
         """Bad before good."""
@@ -230,9 +234,11 @@ class FieldColumn:
 
     Attributes:
         values: Its cells, (n,).
+        written: Returns the same as text: reading all of them takes long for many rows.
     """
 
     values: pd.Series[Any]
+    written: Callable[[], WrittenColumn]
     key: str
     title: str
     kind: str = "text"
@@ -252,12 +258,13 @@ class FieldColumn:
         return [{"t": [[text, ""]]} for text in texts]
 
     def keys(self, rows: Rows) -> Keys:
-        """The values."""
-        cells = self.values.iloc[rows]
-        has_value = np.array([not is_missing(cell) for cell in cells], dtype=bool)
-        if self.kind == "number":
-            return cells.to_numpy(float, na_value=np.nan), has_value
-        return np.array([str(cell) for cell in cells], dtype=object), has_value
+        """The values: numbers and times by their size, also if they are text."""
+        written = self.written()
+        if written.scale is not None:
+            points = written.scale.points[rows]
+            return points, ~np.isnan(points)
+        has_value = written.codes[rows] >= 0
+        return np.array([str(cell) for cell in self.values.iloc[rows]], dtype=object), has_value
 
 
 def score_text(grades: Grades, row: int) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from workbench.app.view.rail import (
 )
 from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line, visible
+from workbench.data.samples.selection import written_column
 from workbench.graders import Grader, SandboxedGrader
 from workbench.report.selection import PARTS, Rows, counts_of, edges_of
 from workbench.report.sentences import finding_data
@@ -207,7 +209,36 @@ def _origin(graded: GradedRows, name: str, lead: Finding | None) -> dict[str, An
         for name, cells in graded.report.columns.few_valued.items()
         if not graded.repeats_labels(cells)
     }
-    return origin_data(columns, np.array(lead.rows, dtype=np.intp), base, graded.parts(name), where)
+    ranges = _quarters(graded.report.samples, columns)
+    columns |= {column: texts for column, (texts, _) in ranges.items()}
+    ends = {column: ends for column, (_, ends) in ranges.items()}
+    rows = np.array(lead.rows, dtype=np.intp)
+    return origin_data(columns, rows, base, graded.parts(name), where, ranges=ends)
+
+
+def _quarters(samples: Any, known: Collection[str]) -> dict[str, tuple[NDArray[Any], dict[str, list[float]]]]:
+    """Columns of numbers with many values, cut at their quartiles: the quarter of each cell as text, and its ends."""
+    quarters = {}
+    if len(samples) <= _MAX_CUT:
+        for name in samples.frame.columns:
+            scale = written_column(samples, name).scale if str(name) not in known else None
+            if scale is not None and scale.kind == "number" and name not in samples.columns.values():
+                quarters[str(name)] = _cut(scale.points)
+    return {name: cut for name, cut in quarters.items() if len(cut[1]) > 1}
+
+
+def _cut(points: NDArray[np.float64]) -> tuple[NDArray[Any], dict[str, list[float]]]:
+    finite = np.sort(points[np.isfinite(points)])
+    edges = np.unique(np.quantile(finite, [0, 0.25, 0.5, 0.75, 1])) if len(finite) else finite
+    texts, ends = np.full(len(points), "", dtype=object), {}
+    for place, (low, high) in enumerate(pairwise(edges)):
+        # Each value is in one quarter: the upper end belongs to the next one, except the last.
+        inside = (points >= low) & (points <= high if place == len(edges) - 2 else points < high)
+        if inside.any():
+            lowest, highest = float(points[inside].min()), float(points[inside].max())
+            text = f"{lowest:,.4g} to {highest:,.4g}"
+            texts[inside], ends[text] = text, [lowest, highest]
+    return texts, ends
 
 
 def _say(session: Session, name: str, validation: Validation | None) -> str:
@@ -226,6 +257,7 @@ def _say(session: Session, name: str, validation: Validation | None) -> str:
 
 _MAX_VALUES = 20
 _SHOWN = 3
+_MAX_CUT = 20_000  # rows: reading the numbers of more would delay an answer
 _CERTAIN = 0.01  # significance level, divided by the number of columns tried (Bonferroni)
 
 
@@ -235,6 +267,8 @@ def origin_data(
     base: Rows,
     parts: NDArray[np.int8],
     where: list[dict[str, Any]],
+    *,
+    ranges: Mapping[str, Mapping[str, list[float]]] = MappingProxyType({}),
 ) -> dict[str, Any] | None:
     """The values of one column among the evidence rows, as `From`; None if no column separates them.
 
@@ -244,6 +278,7 @@ def origin_data(
         base: Rows that could have been evidence, for example all known-bad rows, some of which are accepted.
         parts: The part of each row, (n,).
         where: The conditions that `hits` meet.
+        ranges: Columns of numbers to the ends of each text of theirs.
     """
     name = _telling(columns, hits, base)
     if name is None:
@@ -256,29 +291,29 @@ def origin_data(
         "title": f"Who wrote the {len(hits):,}" if writer else f"Where the {len(hits):,} come from",
         "note": f"column {name}" + (f", first {_SHOWN} of {len(ranked)}" if len(ranked) > _SHOWN else ""),
         "lines": [
-            _line(name, value, cells, base, parts, hits=count, where=where)
+            _line(
+                value, base[cells[base] == value], parts, hits=count, where=[*where, _is(name, value, ranges)]
+            )
             for value, count in ranked[:_SHOWN]
         ],
     }
 
 
+def _is(name: str, value: str, ranges: Mapping[str, Mapping[str, list[float]]]) -> dict[str, Any]:
+    if name in ranges and value in ranges[name]:
+        return {"column": name, "between": ranges[name][value]}
+    return {"column": name, "is": value or None}
+
+
 def _line(
-    name: str,
-    value: str,
-    cells: NDArray[Any],
-    base: Rows,
-    parts: NDArray[np.int8],
-    *,
-    hits: int,
-    where: list[Any],
+    value: str, rows: Rows, parts: NDArray[np.int8], *, hits: int, where: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    rows = base[cells[base] == value]
     return {
         "text": value.replace("_", " ") or "(empty)",
         "counts": counts_of(parts, rows),
         "hits": hits,
         "of": len(rows),
-        "where": [*where, {"column": name, "is": value or None}],
+        "where": where,
     }
 
 

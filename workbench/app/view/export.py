@@ -296,6 +296,7 @@ class ExportMode(Mode):
         """
         with self._session.guard.lock:
             self._write()
+        self._session.store_written()
 
     def _write(self) -> None:
         suite, settings = self._session.graders.chosen_suite(), self._settings

@@ -37,7 +37,8 @@ def head_data(session: Session) -> dict[str, Any]:
         "strata": list(map(shown_column, session.rows.strata)),
         "modes": [list(mode) for mode in mode_titles().items()],
         "state": _state(session),
-        "can_run": bool(graders.chosen) and not session.runs.running,
+        "can_map": session.can_map,
+        "can_run": not session.unmapped and bool(graders.chosen) and not session.runs.running,
         "judges": sum(asks_models(graders.by_name[name]) for name in graders.chosen),
         "plan": _plan(session),
         "problem": problem and {"what": visible(problem.what[:4_000]), "where": problem.where, "trace": trace},
@@ -73,8 +74,8 @@ def _standing(session: Session) -> tuple[str, str]:
     """Whether the shown grades belong to the current graders."""
     graders = session.graders
     unrun = [name for name in graders.chosen if name in graders.unrun]
-    if not graders.by_name:
-        return "none", "no grader yet"
+    if session.unmapped or not graders.by_name:
+        return ("old", "columns to choose") if session.unmapped else ("none", "no grader yet")
     if session.runs.failed:
         return "failed", "the last run failed"
     if session.results.report is None:
@@ -179,6 +180,8 @@ class View(Protocol):
     chosen: str
     mode: str
     rows: ShownRows
+    maps_columns: bool
+    exchange: Callable[[Session], object] | None
 
     @property
     def try_out(self) -> TryMode:

@@ -137,6 +137,7 @@ class HistoryMode(Mode):
             "from": before.id if before else "",
             "to": now.id if now else "",
             "diff": _diff(before, now),
+            "stored": bool(self._session.storage.url),
             "runs": [_run(run) for run in self._dataset_runs()],
         }
 
@@ -177,7 +178,7 @@ class HistoryMode(Mode):
             "id": version.id, "text": one_line(version.title, 40), "at": _time(version.at), "line": one_line(line, _LINE),
             "bad": bad.text if bad else "", "bad_interval": bad.interval if bad else "",
             "good": good.text if good else "", "good_interval": good.interval if good else "",
-            "mean": _mean(version.report or version.run, name), "verdict": _verdict(version, name),
+            "mean": _mean(version.report or version.run, name), "verdict": _verdict(version, name, has_labels=bool(bad or good)),
             "can_bring": version.grader != current,
         }  # fmt: skip
 
@@ -228,15 +229,21 @@ def _point(title: str, share: ErrorShare) -> dict[str, Any]:
     return {"text": one_line(title.partition(",")[0], 40), "value": float(share.value), "lo": lo, "hi": hi}
 
 
-def _verdict(version: Version, name: str) -> dict[str, Any] | None:
+def _verdict(version: Version, name: str, *, has_labels: bool) -> dict[str, Any] | None:
     """A version's verdict; None if it has not run."""
     if version.report is None and version.run is None:
         return None
-    return _verdict_of(findings_of(version, name))
+    return _verdict_of(findings_of(version, name), has_labels=has_labels)
 
 
-def _verdict_of(findings: Sequence[Any]) -> dict[str, Any]:
-    has_labels = any(finding.kind in _ABOUT_LABELS for finding in findings)
+def _verdict_of(findings: Sequence[Any], *, has_labels: bool = False) -> dict[str, Any]:
+    """The verdict of a grader.
+
+    Args:
+        findings: All about it.
+        has_labels: Whether its rows are known to have labels; findings about labels show it as well.
+    """
+    has_labels = has_labels or any(finding.kind in _ABOUT_LABELS for finding in findings)
     verdict = verdict_of(findings, has_labels=has_labels)
     return {key: shown(text, _WORDS) for key, text in verdict.items()}
 
@@ -260,7 +267,10 @@ def _run(run: StoredRun) -> dict[str, Any]:
     graders = [
         {
             "name": shown_name(name),
-            "verdict": _verdict_of([finding for finding in run.findings if finding.grader == name]),
+            # A stored run does not say which rows had labels, so "no labels" would be a guess.
+            "verdict": _verdict_of(
+                [finding for finding in run.findings if finding.grader == name], has_labels=True
+            ),
             "mean": _mean(run, name),
         }
         for name in run.graders[:_MAX_GRADERS]

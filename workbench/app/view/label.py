@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.analysis.statistics import Estimate
 from workbench.analysis.statistics.means import Share
-from workbench.app.session.label_queue import ORDERS, RANDOM, LabelQueue
+from workbench.app.session.label_queue import CHOSEN, GIVEN, ORDERS, RANDOM, LabelQueue
 from workbench.app.view import Mode, mode
 from workbench.app.view.reader import piece_of_text, sample_of, texts_of, thread_data
 from workbench.app.view.texts import shown_name
@@ -73,7 +73,7 @@ class LabelDeck:
     def queue(self) -> LabelQueue:
         """The rows in order; rebuilt if the run, the order or the shown rows have changed."""
         report: Report | None = self._session.results.report
-        where = self._session.results.where if self.order == ORDERS[-1] else ()
+        where = self._session.results.where if self.order == CHOSEN else ()
         source = (
             id(self.samples),
             report if self.order != RANDOM else None,
@@ -91,6 +91,7 @@ class LabelDeck:
                 grader=self.grader or None,
                 shown=shown,
                 decided=labels.own_labels,
+                given=labels.given_names,
             )
             self._rows, self._source, self._ids = labels.row_numbers(self.samples), source, self.samples.ids
         return self._queue
@@ -213,7 +214,9 @@ _TIPS = {
     "random": "Rows drawn at random: only labels of these are used in findings.",
     "class-balanced": "As many accepted as rejected rows: finds errors with fewer labels; rates are weighted accordingly.",
     "disagreement first": "Rows with the largest disagreement: good for finding errors, not for estimating rates.",
+    "nearest the pass threshold": "Rows whose score is closest to the threshold: to place it, not for estimating rates.",
     "as shown": "The rows of the table, as filtered: not for estimating rates.",
+    "check the data's labels": "Rows that the label column labels, at random: your label takes precedence and is marked.",
 }
 _PAST = 60
 
@@ -239,7 +242,9 @@ class LabelMode(Mode):
         report: Report | None = self._session.results.report
         return {
             "order": deck.order,
-            "orders": [{"name": name, "tip": _TIPS[name]} for name in ORDERS],
+            "orders": [
+                {"name": name, "tip": _TIPS[name]} for name in ORDERS if name != GIVEN or labels.given_names
+            ],
             "grader": shown_name(self._grader),
             "labeller": one_line(labels.labeller, 200),
             "cards": cards,
@@ -267,6 +272,17 @@ class LabelMode(Mode):
         """What the labeller should know: the end of the queue, and which labels do not count."""
         labels, report = self._session.labels, self._session.results.report
         sentences = [] if any_card else ["Every row of this queue is decided."]
+        if given := len(labels.given_names):
+            column = f"column {labels.column}" if labels.column else "labels="
+            asked = any(
+                str(self.deck.samples.ids[row]) in labels.given_names for row in self.deck.queue.rows[:1]
+            )
+            why = "your label takes precedence and is marked" if asked else "not asked again"
+            sentences.append(f"{counted(given, 'row')} labelled by {one_line(column, 60)}: {why}.")
+        if changed := labels.n_changed:
+            sentences.append(
+                f"{counted(changed, 'label')} of yours {'differs' if changed == 1 else 'differ'} from it."
+            )
         if n_chosen := 0 if report is None else labels.weighted(report.samples).n_chosen:
             sentences.append(
                 f"{counted(n_chosen, 'label')} of rows selected by their grades: not used in these rates."

@@ -23,11 +23,16 @@ from workbench.report.cases import label_codes, labelled_case
 from workbench.report.selection import NO_PART, PARTS, Counts, counts_of, parts_of
 from workbench.report.sentences import estimate
 from workbench.report.where import case_of
+from workbench.store.address import StoreError
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
     from workbench.app.session.versions import SavedVersion
     from workbench.sandbox.host.validation import Validation
+
+
+_REPEATS = 0.95
+"""Share of the rows of each label with one value, from which a column is taken for the labels. Workbench default."""
 
 
 class GradedRows:
@@ -89,11 +94,18 @@ class GradedRows:
         return labels is not None and any(label is not None for label in labels)
 
     def repeats_labels(self, cells: NDArray[Any]) -> bool:
-        """Whether a column equals the labels, (n,): it would be constant among rows of one label."""
+        """Whether a column equals the labels of nearly all rows, (n,): it would be constant among rows of one label.
+
+        Nearly, since a label that a user changed in the app differs from the column that it came from.
+        """
         codes, labels = pd.factorize(cells)[0], self._label_codes
-        known = labels >= 0
-        pairs = np.unique(codes[known] * 2 + labels[known])
-        return len(pairs) <= 2 and len(np.unique(pairs // 2)) == len(pairs)
+        sides = [codes[labels == label] for label in (0, 1)]
+        if not all(map(len, sides)):
+            return False
+        most = [np.bincount(side - side.min()).argmax() + side.min() for side in sides]
+        return most[0] != most[1] and all(
+            (side == value).mean() >= _REPEATS for side, value in zip(sides, most, strict=True)
+        )
 
     @cached_property
     def _label_codes(self) -> NDArray[np.int8]:
@@ -252,7 +264,7 @@ def notice_data(session: Session, name: str, *, has_grades: bool) -> dict[str, A
         return _refused(session, name) if has_grades else None
     if name in session.live.edits or name in session.edited_names:
         return None  # another grader is being edited
-    return _stored(session, name)
+    return _stored(session, name) or (_labels(session) if has_grades else None)
 
 
 def _refused(session: Session, name: str) -> dict[str, Any]:
@@ -267,6 +279,24 @@ def _refused(session: Session, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _labels(session: Session) -> dict[str, Any] | None:
+    """Which labels the findings and the figure do not use."""
+    report, update = session.results.report, {"do": "use_labels"}
+    try:
+        changed, left_out = (
+            report is not None and session.labels.differ_from(report),
+            session.labels.n_left_out,
+        )
+    except StoreError:  # the toolbar shows it
+        return None
+    if changed:
+        return {"text": "Labels changed since these findings.", "link": "Update", "act": update}
+    if left_out:
+        text = f"{counted(left_out, 'label')} of rows that you chose yourself: shown, but not used in rates."
+        return {"text": text, "link": "", "act": update}
+    return None
+
+
 def _stored(session: Session, name: str) -> dict[str, Any] | None:
     newest = session.stored.newest(name)
     if newest is None or newest.text == text_of(session.graders.by_name[name]).text:
@@ -274,6 +304,7 @@ def _stored(session: Session, name: str) -> dict[str, Any] | None:
     act = {"do": "bring_stored", "name": shown_name(name), "version": newest.version}
     return {
         "text": f"The store has version {newest.version} of it, with another text.", "link": "Use that version", "act": act,
+        "other": {"link": "Keep this text", "act": {"do": "keep", "name": shown_name(name)}},
     }  # fmt: skip
 
 

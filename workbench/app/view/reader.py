@@ -125,7 +125,7 @@ def reader_data(
     find: Finder,
     labels: Sequence[bool | None] | None,
     parts: Mapping[str, NDArray[np.int8]],
-    labelled_by: str = "",
+    label_origin: tuple[str, bool | None] = ("", None),
 ) -> dict[str, Any]:
     """A row as `ReaderData`.
 
@@ -136,7 +136,7 @@ def reader_data(
         find: What is marked in the completion.
         labels: Label of each row; None if there are none.
         parts: The part of each row by grader.
-        labelled_by: Who added the label.
+        label_origin: Who added the label, and the data's label if the shown one differs from it.
     """
     sample = sample_of(report.samples, row)
     grades = {name: each[row] for name, each in report.grades.items()}
@@ -149,7 +149,8 @@ def reader_data(
         "of": len(rows),
         **thread_data(sample, texts, find),
         "label": None if labels is None else labels[row],
-        "labelled_by": labelled_by,
+        "labelled_by": label_origin[0],
+        "given": label_origin[1],
         "said": [_said(report, name, row, at, texts, parts[name]) for at, name in enumerate(grades)],
     }
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from workbench.app.view.texts import Finder, chip_id, chip_text, finder_of, show
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.core.grades import Grades
-from workbench.data.samples.selection import known_words, row_words, rows_with_text
+from workbench.data.samples.selection import known_words, row_words, rows_with_text, written_column
 from workbench.report import Report
 from workbench.report.selection import Rows
 from workbench.report.where import Condition
@@ -60,6 +61,7 @@ class TableSource:
         parts: The part of each row by grader; see `bins.parts_of`.
         before: Grades of the selected grader before an edit; None without one.
         find: What is marked in the completions without a search.
+        is_changed: Whether a user's label of a sample differs from the data's.
     """
 
     report: Report
@@ -68,6 +70,7 @@ class TableSource:
     parts: Mapping[str, NDArray[np.int8]]
     before: Grades | None
     find: Finder
+    is_changed: Callable[[str], bool] = field(default=lambda _: False)
 
 
 @dataclass
@@ -107,7 +110,7 @@ class RowsTable:
         rows = source.report.row_numbers(*map(self.resolve, self.where))
         key, descending = self.sort
         column = self._columns.get(key)
-        by_text = column is not None and column.kind == "text"
+        by_text = isinstance(column, TextColumn)
         self.waits = self._words_are_missing and (bool(self.search) or by_text)
         if self.search and not self.waits:
             found = rows_with_text(row_words(source.report.samples).searched, self.search)
@@ -153,7 +156,7 @@ class RowsTable:
         if "reference" in samples.columns:
             yield TextColumn(window, 3, nothing, "expected", "reference", width=72)
         if source.labels is not None:
-            yield LabelColumn(source.labels)
+            yield LabelColumn(source.labels, samples.ids, source.is_changed)
         yield from self._score_columns(source)
         roles = set(samples.columns.values())
         frame = samples.frame
@@ -163,7 +166,9 @@ class RowsTable:
                 title = one_line(name, 80)
                 keys[title] += 1  # long names may look alike
                 number = f" {keys[title]}" if keys[title] > 1 else ""
-                yield FieldColumn(frame[name], f"field {title}{number}", title)
+                yield FieldColumn(
+                    frame[name], partial(written_column, samples, name), f"field {title}{number}", title
+                )
 
     def _score_columns(self, source: TableSource) -> Iterable[TableColumn]:
         grades = source.report.grades
@@ -281,7 +286,7 @@ class ShownRows:
         self.table.show(
             TableSource(
                 graded.report, chosen if chosen in graded else "", graded.labels, graded.all_parts,
-                None if change is None else change.grades, self._finder(chosen),
+                None if change is None else change.grades, self._finder(chosen), self._session.labels.is_changed,
             )
         )  # fmt: skip
         self._looked = tuple(map(self.resolved, self.table.where))
@@ -302,7 +307,7 @@ class ShownRows:
             find=words_finder(self.table.search) if self.table.search else self._finder(chosen),
             labels=graded.labels,
             parts=graded.all_parts,
-            labelled_by=self._labelled_by(graded, row),
+            label_origin=(self._labelled_by(graded, row), self._given(graded, row)),
         )  # fmt: skip
 
     def look(self, graded: GradedRows, conditions: tuple[Condition, ...]) -> None:
@@ -375,6 +380,11 @@ class ShownRows:
     def _labelled_by(self, graded: GradedRows, row: int) -> str:
         label = self._session.labels.latest.get(str(graded.report.samples.ids[row]))
         return "" if label is None else one_line(label.labeller, 60)
+
+    def _given(self, graded: GradedRows, row: int) -> bool | None:
+        """The data's label of a row, if a user's differs from it."""
+        name, labels = str(graded.report.samples.ids[row]), self._session.labels
+        return labels.given_of(name) if labels.is_changed(name) else None
 
     def resolved(self, condition: Condition) -> Condition:
         """A condition of the view in the report's form."""

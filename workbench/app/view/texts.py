@@ -21,7 +21,7 @@ from workbench.core.patterns import Pattern, PatternError, python_spelling
 from workbench.data.samples.selection import written_column
 from workbench.graders import Entry, Grader
 from workbench.graders.text import Contains, Regex
-from workbench.report.where import Condition, condition_text
+from workbench.report.where import Condition, condition_text, end_text
 
 Pieces = list[list[str]]
 Span = tuple[int, int]
@@ -268,9 +268,11 @@ def field_values(samples: Any, field: str) -> dict[str, Any]:
     numbered = np.bincount(column.codes + 1, minlength=len(column.texts) + 1).tolist()
     counts = sorted(zip([None, *column.texts], numbered, strict=True), key=lambda each: -each[1])
     counts = [(text, count) for text, count in counts if count]
-    is_number = pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells)
-    numbers = cells.to_numpy(float, na_value=np.nan) if is_number else np.empty(0)
-    finite = numbers[np.isfinite(numbers)]
+    scale = None if pd.api.types.is_bool_dtype(cells) else column.scale
+    finite = np.empty(0) if scale is None else scale.points[np.isfinite(scale.points)]
+    if scale is not None and scale.kind == "time" and len(finite):
+        ends = [f"{np.datetime64(int(end), 's')}" for end in (finite.min(), finite.max())]
+        return {"kind": "times", "column": field, "values": [], "lo": ends[0], "hi": ends[1]}
     as_range = len(counts) > _MAX_CHOICES and len(finite) > 0
     return {
         "kind": "numbers" if as_range else "values",
@@ -329,7 +331,7 @@ _CHIP_WORDS: dict[str, Callable[[Condition], str]] = {
 
 
 def _range(name: str, ends: Sequence[float]) -> str:
-    low, high = (f"{float(end):.4g}" for end in ends)
+    low, high = map(end_text, ends)
     return f"{name} {low}" if low == high else f"{name} {low} to {high}"
 
 

@@ -14,7 +14,7 @@ import traitlets
 from workbench.app.session.session import Session
 from workbench.app.view import mode_kinds
 from workbench.app.view.app import AppView
-from workbench.app.widgets.notebook import forget_view, remember_view, session_of_cell
+from workbench.app.widgets.notebook import exchange_session, forget_view, remember_view, session_of_cell
 from workbench.core.display_text import counted
 from workbench.data.samples import Sample, Samples
 from workbench.graders import Grader
@@ -58,6 +58,7 @@ class WorkbenchWidget(anywidget.AnyWidget):
     table = traitlets.Dict().tag(sync=True)
     reader = traitlets.Dict(None, allow_none=True).tag(sync=True)
     mode = traitlets.Unicode("grade").tag(sync=True)
+    columns = traitlets.Dict(None, allow_none=True).tag(sync=True)
     part = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
     starters: Any = traitlets.List().tag(sync=True)
@@ -71,10 +72,27 @@ class WorkbenchWidget(anywidget.AnyWidget):
         self._is_closed = False
         self.session, self._shared = _session_of(samples, graders, kind=type(self).__name__, **settings)
         super().__init__(part=self.only)
-        self.view = AppView(self.session, self._publish, mode=self.only)
+        self.view = self._new_view()
         self.on_msg(_on_message)
         self.session.closing.append(self._session_closes)
         remember_view(type(self).__name__, self, owns=not self._shared)
+
+    def _new_view(self) -> AppView:
+        exchange = None if self._shared else self._exchange_session
+        self.session.can_map = exchange is not None
+        return AppView(self.session, self._publish, mode=self.only, exchange=exchange)
+
+    def _exchange_session(self, session: Session) -> None:
+        """Show a session that continues this one with other columns; this one is closed, with the views that share it."""
+        view, before = self.view, self.session
+        before.closing.remove(self._session_closes)
+        view.close()
+        before.close()
+        self.session = session
+        session.closing.append(self._session_closes)
+        self.view = self._new_view()
+        exchange_session(self)
+        self.view.open()
 
     def _publish(self, changed: Mapping[str, Any]) -> None:
         """Send what changed in one message, so that a page updates in one step."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.labels import read_labels
+from workbench.app.session.columns import mapped, readable
 from workbench.app.session.grader_text import taken_by
 from workbench.app.session.session import DEFAULTS, Session
 from workbench.core.errors import WorkbenchError
-from workbench.data.samples import Samples, as_samples
+from workbench.data.samples import Samples
 from workbench.formats.platforms.adaptive import creates
 from workbench.graders.base import announce
 from workbench.graders.capture import capture
@@ -78,19 +80,33 @@ def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: An
         graders: As `Session` takes them.
         settings: As `Session` takes them.
     """
-    data = as_samples(samples)
+    data, unmapped = readable(samples)
     place = _place(kind)
     previous = None if place is None else _views.get(place)
     if previous is not None and not previous.owns:
         previous = None  # a session owned by another view continues without this cell
+    roles = previous.session.mapping if previous is not None else {}
+    if (
+        roles
+        and previous is not None
+        and previous.session.samples.source == data.source
+        and _has(data, roles)
+    ):
+        # The cell still has the columns as they were before the user mapped them in the app.
+        data, unmapped = mapped(data.frame, roles, data.source), ""
+        settings = {**settings, "labels": previous.session.settings["labels"]}
     if previous is not None and _fits(previous, data, {**DEFAULTS, **settings}):
         previous.session.graders.set_given(graders)
         previous.session.reopen_storage()
         return previous.session
-    session = Session(data, graders, **settings)
+    session = Session(data, graders, unmapped=unmapped, **settings)
     if previous is not None:
         session.continue_from(previous.session)
     return session
+
+
+def _has(samples: Samples, roles: Mapping[str, str]) -> bool:
+    return {name for name in roles.values() if name} <= set(map(str, samples.frame.columns))
 
 
 def remember_view(kind: str, view: Any, *, owns: bool) -> None:
@@ -115,6 +131,14 @@ def remember_view(kind: str, view: Any, *, owns: bool) -> None:
     _views[place] = _CellView(session, view, owns, labels)
     if previous is not None:
         previous.view.dispose(end_session=previous.owns and not same)
+
+
+def exchange_session(view: Any) -> None:
+    """Record that a view has another session, with other columns of the same rows."""
+    for place, cell_view in _views.items():
+        if cell_view.view is view:
+            labels = _labels(view.session.samples, view.session.settings)
+            _views[place] = _CellView(view.session, view, cell_view.owns, labels)
 
 
 def forget_view(view: Any) -> None:

@@ -250,11 +250,24 @@ def _closest(wrong: str, names: Sequence[str]) -> str:
     return did_you_mean(wrong, names) or "map a role to one of these columns"
 
 
-def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> SamplesError:
+class UnmappedError(SamplesError):
+    """No column of the data has a role that rows can be made of.
+
+    Attributes:
+        names: The columns.
+    """
+
+    def __init__(self, what: str, names: Sequence[str], **details: str) -> None:
+        super().__init__(what, **details)
+        self.names = tuple(names)
+
+
+def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> UnmappedError:
     separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
     found = proposed(names, peek, roles=("prompt", "completion"), taken=()) if peek is not None else {}
-    return SamplesError(
+    return UnmappedError(
         "no column contains a prompt, a completion or messages",
+        names,
         where=source,
         found=_listing(names),
         expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),

@@ -226,7 +226,7 @@ class Source:
 
     text: str
     function: str = "grade"
-    origin: str = "text"
+    origin: str = field(default="text", compare=False)  # a cell that runs again has another number
     imports: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()

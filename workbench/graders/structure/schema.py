@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from workbench.core.discovery import import_jsonschema
 from workbench.core.errors import FormatError
 from workbench.core.patterns import Pattern, PatternError
 
@@ -98,7 +99,7 @@ class Schema:
 
 @lru_cache(maxsize=64)
 def _compiled(text: str) -> Schema:
-    from jsonschema import validators
+    validators = import_jsonschema().validators
     from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
     schema = json.loads(text)

@@ -5,12 +5,12 @@ import { VerdictWords } from "./Versions.tsx";
 
 type Run = HistoryData["runs"][number];
 
-export function Runs({ runs }: { runs: Run[] }) {
+export function Runs({ runs, stored }: { runs: Run[]; stored: boolean }) {
   const names = [...new Set(runs.flatMap(({ graders }) => graders.map(({ name }) => name)))];
   return (
     <div class="runs">
       <div class="head"><h3>Runs of this dataset</h3><span class="small faint">{runs.length ? "verdicts over time, the newest first" : ""}</span></div>
-      {!runs.length ? <p class="mute none">No run is stored yet: runs are listed here if the app has a store.</p> : (
+      {!runs.length ? <p class="mute none">{stored ? "No run of these rows is stored yet. Press Run to store one." : "Runs are listed here if the app has a store, for example store=\"workbench.db\"."}</p> : (
         <div class="runs-scroll" tabIndex={0} role="group" aria-label="Runs of this dataset">
           <table>
             <thead><tr><th scope="col">run</th><th scope="col" class="num">rows</th>{names.map((name) => <th key={name} scope="col" class="mono">{name}</th>)}</tr></thead>

@@ -18,6 +18,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
+from workbench.core.discovery import import_jsonschema
 from workbench.core.errors import FormatError
 from workbench.formats.shared import Document, Format, Losses, Reading, register, require_all_validated
 from workbench.formats.shared.parsing import parse_json, to_json
@@ -191,10 +192,9 @@ def _found_format(document: Any) -> str:
 
 
 def _check_schema(document: Any, where: str) -> None:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
+    jsonschema = import_jsonschema()
 
-    error = best_match(Draft202012Validator(schema()).iter_errors(document))
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema()).iter_errors(document))
     if error is not None:
         raise FormatError(
             "the file does not match the format's schema",

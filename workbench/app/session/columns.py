@@ -1,0 +1,135 @@
+"""The columns of a table and their roles, for a user who maps them by clicking."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.analysis.labels import is_label, read_labels
+from workbench.core.display_text import one_line
+from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
+from workbench.data.samples import Samples, as_samples, read_samples
+from workbench.data.samples.columns import UnmappedError
+from workbench.data.samples.plain import is_missing
+from workbench.data.samples.proposals import PEEKED, proposed
+from workbench.data.samples.selection import written_column
+from workbench.report.settings import few_valued_columns, label_column
+
+READ = ("prompt", "completion", "reference", "group")
+"""Roles that `read_samples(columns=...)` takes and that are mapped here; labels are an argument of the app."""
+
+LABELS = "labels"
+
+_PREVIEWED = 3  # rows
+_CELL = 90  # characters
+_HAS_COMPLETIONS = ("completion", "messages")
+
+
+def readable(data: Any) -> tuple[Samples, str]:
+    """Samples, and why a user has to map their columns before anything is graded; "" if they need not.
+
+    Args:
+        data: As `Session` takes it.
+
+    Raises:
+        SamplesError: The data cannot be read for another reason.
+    """
+    try:
+        samples = as_samples(data)
+    except UnmappedError as error:
+        return _provisional(data, error), error.what
+    missing = not set(_HAS_COMPLETIONS) & samples.columns.keys()
+    return samples, "no column was recognised as the completion" if missing and len(samples) else ""
+
+
+def _provisional(data: Any, error: UnmappedError) -> Samples:
+    """Rows to preview until their columns are mapped: any column that can be read is their completion."""
+    for name in error.names:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SamplesWarning)  # about a mapping that nobody chose
+                return read_samples(data, columns={"completion": name})
+        except SamplesError:  # its cells are no texts
+            continue
+    raise error
+
+
+def mapped(data: Any, roles: Mapping[str, Any], source: str = "") -> Samples:
+    """Rows with these columns for the roles of `READ`; a role without a column is switched off.
+
+    Raises:
+        SamplesError: The columns do not exist or cannot be read as samples.
+    """
+    columns = {role: str(roles[role]) if roles.get(role) else None for role in READ}
+    if columns["completion"] is None:
+        raise WorkbenchError("no column is mapped as the completion", hint="choose the column that is graded")
+    return Samples(data, columns=columns, source=source)
+
+
+def check_labels(samples: Samples, labels: Any) -> None:
+    """Check that labels can be read.
+
+    Raises:
+        ReportError: They cannot; the error lists what is read.
+    """
+    read_labels(label_column(samples, labels), len(samples))
+
+
+def columns_data(samples: Samples, labels: Any, reason: str) -> dict[str, Any]:
+    """The columns, their first cells and their roles, as `Columns` of the page.
+
+    Args:
+        samples: The rows.
+        labels: The `labels=` of the app.
+        reason: Why the columns must be mapped; "" if the user asked for it.
+    """
+    frame = samples.frame
+    first = frame.head(_PREVIEWED)
+    label = labels if isinstance(labels, str) else _label_column(samples)
+    roles = {role: str(samples.columns.get(role, "")) for role in READ} if not reason else {}
+    return {
+        "reason": reason,
+        "columns": [
+            {
+                "name": one_line(name, 120),
+                "cells": ["" if is_missing(cell) else one_line(cell, _CELL) for cell in first[name]],
+                "note": _note(samples, name),
+            }
+            for name in frame.columns
+        ],
+        "roles": {**(roles or _proposals(samples, label)), LABELS: label},
+        "proposed": bool(reason),
+        "required": reason.startswith("no column contains"),
+    }
+
+
+def _note(samples: Samples, name: Any) -> str:
+    written = written_column(samples, name)
+    filled, different = int((written.codes >= 0).sum()), len(written.texts)
+    kind = "texts" if written.scale is None else f"{written.scale.kind}s"
+    empty = len(samples) - filled
+    return f"{different:,} different {kind}" + (f", {empty:,} empty" if empty else "")
+
+
+def _proposals(samples: Samples, label: str) -> dict[str, str]:
+    """Columns whose names and contents fit a role; a role without one is left to the user."""
+    frame = samples.frame
+    roles = ("prompt", "completion", "reference")
+    found = proposed(
+        list(map(str, frame.columns)),
+        lambda name: frame[name].head(PEEKED).tolist(),
+        roles=roles,
+        taken=(label,),
+    )
+    return {role: str(found.get(role, "")) for role in READ}
+
+
+def _label_column(samples: Samples) -> str:
+    """The only column whose every cell is a word for good, bad or unlabelled, if there is one; else ""."""
+    fitting = [
+        str(name)
+        for name in few_valued_columns(samples)
+        if (texts := written_column(samples, name).texts) and len(texts) > 1 and all(map(is_label, texts))
+    ]
+    return fitting[0] if len(fitting) == 1 else ""
