@@ -6,6 +6,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { SourceText } from "./protocol.ts";
 import { setKept } from "./editor/changed.ts";
 import { scrollToProblem, setProblem } from "./editor/problem.ts";
+import { foldHeader, unfold } from "./editor/fold.ts";
 import { fromKernel, setup, type Setup } from "./editor/setup.ts";
 
 export interface Box extends Setup {
@@ -38,6 +39,7 @@ export function CodeBox(box: Box) {
     // Styles have to be added to the shadow tree if there is one, which is known only once the editor is in the page.
     const frame = requestAnimationFrame(() => view.setRoot(element.getRootNode() as Document | ShadowRoot));
     editor.current = view;
+    foldHeader(view);
     return () => {
       cancelAnimationFrame(frame);
       view.destroy();
@@ -56,6 +58,7 @@ export function CodeBox(box: Box) {
 
 /** Highlight the line, and show it unless the user is editing elsewhere in the text. */
 function tellProblem(view: EditorView, error: Box["error"]): void {
+  if (error && error.line <= view.state.doc.lines) unfold(view, view.state.doc.line(Math.max(1, error.line)).from);
   view.dispatch({ effects: [setProblem.of(error), ...scrollToProblem(view, error)] });
 }
 
@@ -77,6 +80,7 @@ function follow(view: EditorView, before: Known, now: Omit<Known, "state">, know
     const back = known.get(now.name);
     const same = back?.kind === now.kind;
     view.setState(same ? back.state : fresh(latest));
+    if (!same) foldHeader(view);
     if (!same || back.revision === now.revision) return;
   } else {
     if (before.kind !== now.kind) view.setState(fresh(latest, view.state.doc.toString()));
@@ -94,4 +98,5 @@ function replace(view: EditorView, text: string): void {
     selection: { anchor: cursor },
     annotations: fromKernel.of(true),
   });
+  foldHeader(view);
 }

@@ -42,7 +42,7 @@ export function Popover(props: PopoverProps) {
 
 function Panel({ label, side, children }: { label: string; side: string; children: ComponentChildren }) {
   const panel = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const inside = panel.current;
     if (inside && !inside.contains(focusOf(inside))) (inside.querySelector<HTMLElement>(STOPS) ?? inside).focus();
   }, []);

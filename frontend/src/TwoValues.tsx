@@ -52,7 +52,7 @@ function Line({ each: { value, counts }, most, accepted, grader, labelled, look 
   const all = accepted ?? own(counts);
   return (
     <>
-      <span class="lab cut"><b>{short(value)}</b> {all === null ? "" : all ? "accepted" : "rejected"}</span>
+      <span class="lab cut"><button type="button" class="of" onClick={() => look(score)}><b>{short(value)}</b> {all === null ? "" : all ? "accepted" : "rejected"}</button></span>
       <div>
         <span class="bar tall" style={{ width: `${(100 * total) / most}%` }}>
           {kinds.flatMap(({ label, words, parts }) => shown(counts, parts, accepted).map(([part, number]) => (
@@ -63,7 +63,9 @@ function Line({ each: { value, counts }, most, accepted, grader, labelled, look 
         </span>
         {labelled && (
           <span class="cap">
-            {kinds.map(({ words, colour, parts }, at) => <span key={words}>{at > 0 && <i>·</i>}<b class={colour}>{count(sum(counts, parts))}</b> {words}</span>)}
+            {kinds.map(({ label, words, colour, parts }, at) => (
+              <span key={words}>{at > 0 && <i>·</i>}<button type="button" class="of" onClick={() => look({ label }, score)}><b class={colour}>{count(sum(counts, parts))}</b> {words}</button></span>
+            ))}
           </span>
         )}
       </div>

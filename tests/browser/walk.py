@@ -74,6 +74,8 @@ class Walk:
     def rewrite(self, before: str, after: str) -> None:
         """Write another text in place of a piece of the chosen grader's, in its editor."""
         editor = self.at(".mid .cm-content")
+        if self.app.locator(".mid .cm-foldPlaceholder").count():
+            self.at(".mid .cm-foldPlaceholder").click()
         self.view.expect(editor).to_contain_text(before)
         whole = "\n".join(editor.locator(".cm-line").all_text_contents())
         assert before in whole
@@ -142,9 +144,15 @@ class Walk:
         self.view.expect(self.at(".reader .place")).to_have_text(re.compile("^1 of "))
         self.press("Enter")
         self.view.expect(self.at(".reader .text")).to_be_focused()
+        self.sound("reader", ".rail", ".mid", ".grid", ".reader", ".foot")
         self.press("Escape")
         self.view.expect(self.at(".grid")).to_be_focused()
-        self.sound("reader", ".rail", ".mid", ".grid", ".reader", ".foot")
+        self.at(".reader").wait_for(state="detached")
+        self.press("ArrowDown")
+        self.view.expect(self.at(".reader .place")).to_have_text(re.compile("^2 of "))
+        self.app.get_by_role("button", name="close the reader").click()
+        self.at(".reader").wait_for(state="detached")
+        self.view.expect(self.at(".grid")).to_be_focused()
 
     def keys(self) -> None:
         """Search by `/`, help by `?`, a mode by `g` and its number."""

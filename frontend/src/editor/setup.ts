@@ -9,6 +9,7 @@ import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } f
 import type { SourceText } from "../protocol.ts";
 import { changes } from "./changed.ts";
 import { language } from "./colours.ts";
+import { folding } from "./fold.ts";
 import { problems } from "./problem.ts";
 import { wrap } from "./wrap.ts";
 
@@ -40,7 +41,7 @@ export function setup({ language: name, editable, label, typed, keep }: Setup): 
   const keepKey = { key: "Mod-s", preventDefault: true, run: () => (keep(), true) };
   return [
     lineNumbers(), changes, history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(),
-    highlightActiveLine(), highlightSelectionMatches(), search({ top: true }), wrap, problems, language(name),
+    highlightActiveLine(), highlightSelectionMatches(), search({ top: true }), wrap, folding, problems, language(name),
     keymap.of([keepKey, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap]), indentAfterWork(),
     EditorState.readOnly.of(!editable),
     EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": String(!editable), spellcheck: "false", tabindex: "0" }),

@@ -113,16 +113,16 @@ class GradedRows:
 
 
 CHANGES = {
-    "bad_refused": ("bad", "known-bad {is_are} now rejected"),
+    "bad_refused": ("good", "known-bad {is_are} now rejected"),
     "bad_accepted": ("bad", "known-bad {is_are} now accepted"),
-    "good_refused": ("good", "known-good {is_are} lost"),
+    "good_refused": ("bad", "known-good {is_are} lost"),
     "good_accepted": ("good", "known-good {is_are} won"),
     "refused": ("note", "{is_are} now rejected"),
     "accepted": ("note", "{is_are} now accepted"),
     "no_score": ("failed", "{has_have} no score now"),
     "moved": ("note", "{has_have} another score"),
 }
-"""Part to its shape, and the text after the count."""
+"""Part to its shape, and the text after the count. The shape says whether the change is one for the better."""
 
 
 def change_text(part: str, count: int, noun: str = "") -> str:

@@ -1,0 +1,204 @@
+"""The app over somebody's own table, with a real mouse and a real keyboard: what tests over our own pictures do not find."""
+
+from __future__ import annotations
+
+import csv
+import random
+
+import pytest
+
+from tests.browser import look
+from tests.browser.page import opened
+from tests.browser.walk import Walk
+
+RIVERS = {"Prague": "Vltava", "Vienna": "Danube", "Warsaw": "Vistula", "Paris": "Seine", "Rome": "Tiber"}
+WIDTHS = (1600, 1200, 900, 600)
+NAME = "names_the_river_that_flows_through_the_city"
+
+MAPPED = f"""
+import workbench as wb
+samples = wb.read_samples("my_answers.csv", columns={{"prompt": "user_question", "completion": "bot_reply", "reference": "gold"}})
+@wb.grader
+async def {NAME}(thread):
+    \"\"\"The reference occurs in the completion.\"\"\"
+    return float(str((thread.metadata or {{}}).get("gold", "?")).lower() in (thread.completion() or "").lower())
+app = wb.Workbench(samples, [{NAME}, wb.Contains(), wb.ExactMatch()], labels="human_label", store=None)
+app
+"""
+UNMAPPED = """
+import workbench as wb
+app = wb.Workbench("my_answers.csv", [wb.Contains()], store=None)
+app
+"""
+
+CUT = """() => {
+  const app = document.querySelector('.gwb main.app'), box = app.getBoundingClientRect(), out = [];
+  for (const part of app.querySelectorAll('button, h2, h3, .verdict, .mean, .state, .finding p, .legend span, input, .cap, .l1')) {
+    const at = part.getBoundingClientRect();
+    if (!at.width || getComputedStyle(part).visibility === 'hidden' || part.closest('.grid, .cm-editor, .fit, .preview, .help, .unseen')) continue;
+    if (at.left < box.left - 1 || at.right > box.right + 1) out.push(part.className + ': ' + part.textContent.slice(0, 40));
+  }
+  return out;
+}"""
+"""Controls and sentences that are partly outside the app."""
+
+
+@pytest.fixture
+def table(lab):
+    """300 rows under a stranger's column names; 240 of them have labels."""
+    draw = random.Random(7)
+    with (lab.notebooks / "my_answers.csv").open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["id", "user_question", "bot_reply", "gold", "human_label", "topic", "latency_ms"])
+        for n in range(300):
+            city, right = draw.choice(list(RIVERS)), draw.random() < 0.55
+            river = RIVERS[city] if right else draw.choice([r for r in RIVERS.values() if r != RIVERS[city]])
+            text = f"The river that flows through {city} is the {river}." + " It is a long story." * (
+                200 * (n % 10 == 3)
+            )
+            label = ("correct" if right else "incorrect") if n < 240 else ""
+            row = [f"case-{n:03}", f"Which river flows through {city}?", text, RIVERS[city], label]
+            writer.writerow([*row, draw.choice(["geo", "school"]), draw.randrange(80, 4000)])
+
+
+def test_menus_fields_and_keys_work_inside_a_notebook(browser, lab, table):
+    """Menus at every depth, Enter in a field, Escape, and the focus after a key that removes what had it."""
+    name = lab.write("stranger.ipynb", [MAPPED])
+    with opened(browser, lab, name, width=1400, height=1000) as notebook:
+        notebook.run_all()
+        assert notebook.errors() == []
+        walk = Walk(notebook, "stranger")
+        walk.graded()
+        app, expect = walk.app, notebook.expect
+        for way in ("mouse", "keyboard"):
+            before = app.locator(".g").count()
+            if way == "mouse":
+                app.get_by_role("button", name="Add a grader").click()
+                app.get_by_role("menuitem", name="A template").click()
+                app.locator(".panel .item").nth(1).click()
+            else:
+                app.get_by_role("button", name="Add a grader").focus()
+                walk.press("Enter")
+                expect(app.get_by_role("menuitem", name="A template")).to_be_focused()
+                walk.press("Enter")
+                expect(app.locator(".panel .item").first).to_be_focused()
+                walk.press("ArrowDown", "ArrowDown", "Enter")
+            expect(app.locator(".g")).to_have_count(before + 1)
+            walk.graded()
+        app.get_by_role("button", name="Filter").first.click()
+        app.locator(".panel .item", has_text="latency_ms").click()
+        app.locator(".panel .range input").nth(0).fill("100")
+        app.locator(".panel .range input").nth(1).fill("1000")
+        walk.press("Enter")
+        expect(app.locator(".tools .chip", has_text="latency_ms 100 to 1000")).to_have_count(1)
+        assert 0 < walk.shown() < 300
+        app.get_by_role("button", name="remove the filter").click()
+        walk.wait_shown(300)
+        app.get_by_role("button", name="more: save").click()
+        app.get_by_role("menuitem", name="Save this view").click()
+        expect(app.get_by_label("name of the view")).to_be_focused()
+        walk.press_text("mine")
+        walk.press("Enter")
+        app.locator(".panel").wait_for(state="detached")
+        app.get_by_role("button", name="more: save").click()
+        expect(app.get_by_role("menuitem", name="Open “mine”")).to_be_visible()
+        walk.press("Escape")
+        app.locator(".panel").wait_for(state="detached")
+        walk.focus()
+        for key, mode in (("3", "Label"), ("1", "Grade"), ("6", "History"), ("2", "Try"), ("1", "Grade")):
+            walk.press("g", key)
+            if mode != "Grade":
+                walk.opened(mode)
+            expect(app.locator("nav.modes [aria-current]")).to_have_text(mode)
+        walk.quiet()
+
+
+def test_the_labels_of_the_data_are_labels(browser, lab, table):
+    """They are not asked again; a changed one is marked, changes the findings and can be undone; the long text can be enlarged."""
+    name = lab.write("labels.ipynb", [MAPPED])
+    with opened(browser, lab, name, width=1400, height=1000) as notebook:
+        notebook.run_all()
+        assert notebook.errors() == []
+        walk = Walk(notebook, "stranger-labels")
+        walk.graded()
+        app, expect = walk.app, notebook.expect
+        walk.open("Label")
+        expect(app.locator(".mode-label .head").first).to_contain_text("0 of 60")
+        expect(app.locator(".label-card .said")).to_contain_text(
+            "240 rows labelled by column human_label: not asked again."
+        )
+        walk.open("Grade")
+        good = app.locator(".grid .tr", has_text="good").first
+        good.click()
+        app.locator(".reader").wait_for()
+        known = app.locator(".scores").first.inner_text()
+        walk.press("0")
+        expect(app.locator(".reader .given")).to_contain_text("The data says good.")
+        expect(app.locator(".grid .changed-label")).to_have_count(1)
+        expect(app.locator(".scores").first).not_to_have_text(known)
+        app.get_by_role("button", name="Undo your label").click()
+        expect(app.locator(".grid .changed-label")).to_have_count(0)
+        app.get_by_role("button", name="larger reader").click()
+        text, whole = app.locator(".reader .text").bounding_box(), app.bounding_box()
+        assert text is not None
+        assert whole is not None
+        assert text["width"] > 0.6 * whole["width"]
+        walk.press("Escape")
+        expect(app.locator(".reader.large")).to_have_count(0)
+        walk.press("Escape")
+        app.locator(".reader").wait_for(state="detached")
+        notebook.command("notebook:run-all-cells")
+        notebook.wait_done()
+        again = Walk(notebook, "stranger-again")
+        again.graded()
+        expect(again.at(".mid .version")).to_have_text("version 1")
+        walk.quiet()
+
+
+def test_columns_are_mapped_by_clicking(browser, lab, table):
+    """A table without known names opens with its columns, not with empty rows."""
+    name = lab.write("columns.ipynb", [UNMAPPED])
+    with opened(browser, lab, name, width=1400, height=1000) as notebook:
+        notebook.run_all()
+        assert notebook.errors() == []
+        app, expect = notebook.find(".gwb").first, notebook.expect
+        expect(app.locator(".columns-page")).to_contain_text(
+            "No column contains a prompt, a completion or messages."
+        )
+        notebook.picture("stranger-columns", app)
+        role = app.locator("[aria-label='role of topic']").get_by_role("button", name="group")
+        role.click()
+        expect(role).to_have_attribute("aria-pressed", "true")
+        role.click()
+        app.get_by_role("button", name="Use these columns").click()
+        walk = Walk(notebook, "stranger-mapped")
+        walk.graded()
+        expect(app.locator(".grid .truth").first).to_be_visible()
+        expect(app.locator(".g .mean")).to_have_count(1)
+        walk.quiet()
+
+
+def test_nothing_is_cut_at_any_width(browser, lab, table):
+    """Long names and long texts, in every mode, from a wide window to half a small one."""
+    name = lab.write("widths.ipynb", [MAPPED])
+    with opened(browser, lab, name, width=1400, height=1000) as notebook:
+        notebook.run_all()
+        assert notebook.errors() == []
+        walk = Walk(notebook, "stranger-width")
+        walk.graded()
+        cut = {}
+        for mode in ("Grade", "Label", "Compare", "Try", "History", "Export"):
+            walk.open(mode)
+            for width in WIDTHS:
+                notebook.page.set_viewport_size({"width": width, "height": 1000})
+                notebook.page.evaluate(look.FRAMES)
+                notebook.picture(f"stranger-{mode.lower()}-{width}")
+                if found := notebook.page.evaluate(CUT):
+                    cut[mode, width] = found
+                if mode == "Grade":
+                    sizes = notebook.page.evaluate(
+                        "() => { const g = document.querySelector('.gwb .grid'); return [g.scrollWidth, g.clientWidth]; }"
+                    )
+                    assert sizes[0] <= sizes[1], width
+            notebook.page.set_viewport_size({"width": 1400, "height": 1000})
+        assert cut == {}
