@@ -2,6 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 import { Square } from "./Bar.tsx";
+import { AsRead } from "./Rendered.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
 import { LongText } from "./LongText.tsx";
 import { Pieces } from "./Pieces.tsx";
@@ -137,7 +138,7 @@ function TurnView({ row, turn, quiet = false, note = "" }: TurnProps) {
       <p class="role">{turn.role}{turn.title && `: ${turn.title}`}</p>
       {(turn.text.length > 0 || turn.more > 0) && (
         <div class={`words ${quiet ? "mute" : ""}`}>
-          <LongText row={row} part={turn.part} text={turn.text} more={turn.more} />{note && <span class="small faint note">{note}</span>}
+          <AsRead pieces={turn.text} more={turn.more}><LongText row={row} part={turn.part} text={turn.text} more={turn.more} /></AsRead>{note && <span class="small faint note">{note}</span>}
         </div>
       )}
       {empty && <p class="faint">(empty)</p>}

@@ -53,6 +53,7 @@ export class Keys {
     const { view } = this;
     switch (event.key) {
       case "?": return () => (view.help.value = !view.help.peek());
+      case "m": return () => view.render(!view.rendered.peek());
       case "/": return this.searching();
       case "g": return () => (this.since = Date.now());
       case "r": return this.running();

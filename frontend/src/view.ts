@@ -9,6 +9,7 @@ import { recall, remember } from "./remember.ts";
 
 const TALL = "tall editor";
 const DENSE = "one line a row";
+const RAW = "texts as they are";
 
 export class View {
   readonly typing: Typing;
@@ -19,6 +20,8 @@ export class View {
   readonly tall = signal(recall(TALL) === "yes");
   /** Whether a row of the table is one line high rather than two. */
   readonly dense = signal(recall(DENSE) === "yes");
+  /** Whether Markdown and JSON are rendered. */
+  readonly rendered = signal(recall(RAW) !== "yes");
   /** The app's element, which scopes the styles. */
   root: HTMLElement | null = null;
   /** Moves the selected row; set by the table while it is visible. */
@@ -46,6 +49,11 @@ export class View {
   readonly condense = (dense: boolean): void => {
     this.dense.value = dense;
     remember(DENSE, dense ? "yes" : "");
+  };
+
+  readonly render = (rendered: boolean): void => {
+    this.rendered.value = rendered;
+    remember(RAW, rendered ? "" : "yes");
   };
 
   /** Do something after sending what was typed before it. */

@@ -1,5 +1,6 @@
 /** Turns of a conversation, tool calls and documents, as text. */
 
+import { AsRead } from "../../Rendered.tsx";
 import type { PieceOfText, Turn } from "../../protocol.ts";
 import { LongPassage } from "./Passage.tsx";
 
@@ -12,9 +13,9 @@ export function TurnView({ turn, lead = false, read }: { turn: Turn; lead?: bool
     <div class="turn">
       <p class="role">{turn.title || turn.role}</p>
       {(turn.text.length > 0 || turn.more > 0) && (
-        <p class={`words ${lead ? "" : "mute"}`}>
-          <LongPassage pieces={turn.text} more={turn.more} read={(start) => read(turn.part, start)} />
-        </p>
+        <div class={`words ${lead ? "" : "mute"}`}>
+          <AsRead pieces={turn.text} more={turn.more}><LongPassage pieces={turn.text} more={turn.more} read={(start) => read(turn.part, start)} /></AsRead>
+        </div>
       )}
       {turn.calls.map((call) => (
         <p class="words call" key={call.part}>

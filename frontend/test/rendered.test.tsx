@@ -1,0 +1,47 @@
+import { render } from "@testing-library/preact";
+import { describe, expect, it } from "vitest";
+import { renderable } from "../src/Rendered.tsx";
+
+const drawn = (text: string, more = 0) => render(<div>{renderable([[text, ""]], more)}</div>).container.firstElementChild as HTMLElement;
+
+describe("a rendered text", () => {
+  it("has headings, lists, tables, code and emphasis", () => {
+    const root = drawn("# One\n\n**two** `three`\n\n- four\n- [x] five\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```py\nx = 1\n```\n");
+    expect(root.querySelector(".h1")?.textContent).toBe("One");
+    expect(root.querySelector("strong")?.textContent).toBe("two");
+    expect([...root.querySelectorAll("li")].map((item) => item.textContent)).toEqual(["four", "☑ five"]);
+    expect(root.querySelectorAll("td")).toHaveLength(2);
+    expect(root.querySelector("pre")?.textContent).toBe("x = 1");
+  });
+
+  it.each([
+    "**a** <img src=x onerror=alert(1)><script>alert(1)</script>",
+    "# h\n\n<svg/onload=alert(1)>\n\n<iframe src=javascript:alert(1)></iframe>",
+    "[click](javascript:alert(1)) **b** ![i](http://elsewhere/x.png)",
+    "`<b>` **c** <a href=javascript:alert(1)>d</a>",
+  ])("contains no markup of the text: %s", (text) => {
+    const root = drawn(text);
+    expect(root.querySelector("img, script, svg, iframe, a, [onerror], [onload], [href], [src]")).toBeNull();
+    expect(root.textContent).toContain(text.includes("<") ? "<" : "click");
+  });
+
+  it("is indented JSON, unless a number would change", () => {
+    expect(drawn('{"a": [1, 2]}').querySelector("pre")?.textContent).toBe('{\n  "a": [\n    1,\n    2\n  ]\n}');
+    expect(drawn('{"a": 12345678901234567890}').innerHTML).toBe("");
+  });
+
+  it.each(["plain text", "2 * 3 * 4", "{not json", "a_b_c", "5 - 3"])("stays as it is: %s", (text) => {
+    expect(drawn(text).innerHTML).toBe("");
+  });
+
+  it("stays as it is if it is incomplete, marked or long", () => {
+    expect(drawn("**a**", 5).innerHTML).toBe("");
+    expect(renderable([["**a**", "found"]], 0)).toBeNull();
+    expect(renderable([["**a** ".repeat(5_000), ""]], 0)).toBeNull();
+  });
+
+  it("of many nested lists and quotes is drawn to a depth", () => {
+    expect(drawn("> ".repeat(4_900)).innerHTML).toBe("");
+    expect(drawn(`${"> ".repeat(200)}**deep**`).textContent).toContain("deep");
+  });
+});
