@@ -315,6 +315,15 @@ export interface TryData {
   }[];
   verdict: { shape: Shape; lead: string; text: string } | null;
   kept: SavedData[]; // completions that are graded again after every edit
+  probe: ProbeData;
+}
+
+export interface ProbeData {
+  grader: string;
+  busy: boolean;
+  why_not: string; // "" if it can be probed
+  lead: string; // "1,204 texts tried on 40 rows: 2 holes found."; "" before
+  holes: { number: number; shape: Shape; sentence: string; text: string; score: string; good: boolean | null }[];
 }
 
 export interface SavedData {
@@ -500,6 +509,8 @@ export type Action =
   | { do: "try_paste"; text: string }
   | { do: "try_ask"; grader: string }
   | { do: "try_keep" }
+  | { do: "try_probe" }
+  | { do: "try_hole"; number: number; keep: boolean }
   | { do: "try_saved"; number: number } // try it again
   | { do: "try_drop"; number: number }
   | { do: "label"; action: "good" | "bad" | "skip" | "undo" | "note"; seq: number; note: string; page: string; turn: number }

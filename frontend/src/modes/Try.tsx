@@ -1,6 +1,7 @@
 /** Try: one conversation with an editable completion, and its grades by every grader. */
 
 import { useLink } from "../context.ts";
+import { Fool } from "./parts/Fool.tsx";
 import { TryForm } from "./parts/TryForm.tsx";
 import { TrySays } from "./parts/TrySays.tsx";
 import { Empty } from "./parts/words.tsx";
@@ -14,6 +15,7 @@ export function Try() {
       <section aria-label="Graders">
         <div class="head"><h2>Grades</h2></div>
         {data?.lines.length ? <TrySays data={data} /> : <Nobody data={Boolean(data)} />}
+        {data?.probe.grader && <Fool probe={data.probe} />}
       </section>
     </div>
   );

@@ -189,7 +189,7 @@ export function tried(changes: Partial<TryData> = {}): TryData {
       { grader: "shows_working", before: null, after: null, moved: "", why: "", waits: "a judge: asks its model when you press Ask", printed: "" },
     ],
     verdict: { shape: "bad", lead: "Two of four accept this answer.", text: "You call it bad: contains_number gives 1, closeness 0.996, and the pass threshold is 0.5. Kept as a row, it is graded again after every edit." },
-    kept: [],
+    kept: [], probe: { grader: "contains_number", busy: false, why_not: "", lead: "", holes: [] },
     ...changes,
   };
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
+import workbench as wb
 from tests.app.view.page import NASTY, NO, RULES, YES, coded
 from workbench.graders import CustomGrader
 from workbench.judges import BinaryJudge, ScriptedClient
@@ -193,3 +195,41 @@ def test_an_answer_of_the_grader_before_is_not_the_new_ones(page_of):
     page.tell("mode", mode="try")
     assert line(page, "slow")["before"] is None
     assert line(page, "slow")["waits"]
+
+
+def test_a_probe_shows_the_shortest_text_of_each_hole(page_of):
+    """One click tries it, another saves it as a row that every edit is graded on."""
+    rows = [
+        {"id": f"r{n}", "prompt": f"{n} plus {n}?", "completion": f"It is {2 * n}.", "expected": f"{2 * n}"}
+        for n in range(20, 60)
+    ]
+    page = page_of(rows, (wb.Contains(name="has"),)).opened()
+    page.tell("mode", mode="try")
+    assert (page.try_out["probe"]["grader"], page.try_out["probe"]["holes"]) == ("has", [])
+    page.tell("try_probe")
+    found = page.try_out["probe"]
+    assert not found["busy"]
+    assert "hole" in found["lead"]
+    assert page.problem is None
+    hole = found["holes"][0]
+    assert (hole["score"], hole["good"]) == ("1", False)
+    page.tell("try_hole", number=0, keep=True)
+    page.settled()
+    assert page.try_out["yours_label"] is False
+    assert len(page.try_out["kept"]) == 1
+    page.until(lambda p: p.try_out["kept"][0]["errs"], "the saved text is graded")
+    assert using_code(page).startswith("has: ")
+    page.session.graders.exchange("has", wb.ExactMatch(name="has"))
+    page.until(lambda p: p.try_out["probe"]["holes"] == [], "a changed grader was not probed")
+    page.until(lambda p: not p.try_out["kept"][0]["errs"], "and rejects the text")
+
+
+def using_code(page):
+    """What the shown line of a probe prints."""
+    page.tell("try_probe")
+    space = {
+        "wb": wb,
+        "app": SimpleNamespace(graders=page.session.graders.by_name, samples=page.session.samples),
+    }
+    exec(page.code, space)
+    return str(space["probe"])

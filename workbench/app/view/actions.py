@@ -34,6 +34,7 @@ _SLOW = frozenset(
         "keep",
         "use_labels",
         "map_columns",
+        "try_probe",
         "pass_threshold",
         "limit",
         "write",

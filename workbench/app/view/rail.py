@@ -16,6 +16,7 @@ from workbench.analysis.finding import Finding, verdict_of
 from workbench.app.session.grader_text import asks_models, text_of, waits_for
 from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted
+from workbench.core.errors import StoreError
 from workbench.core.grades import Grades
 from workbench.graders import Grader, SandboxedGrader
 from workbench.report import Report
@@ -23,7 +24,6 @@ from workbench.report.cases import label_codes, labelled_case
 from workbench.report.selection import NO_PART, PARTS, Counts, counts_of, parts_of
 from workbench.report.sentences import estimate
 from workbench.report.where import case_of
-from workbench.store.address import StoreError
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session

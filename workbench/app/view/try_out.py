@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.analysis.diagnostics import threshold_on_scale
 from workbench.app.session.action import grader_code
 from workbench.app.session.grader_text import asks_models, waits_for
@@ -19,6 +21,7 @@ from workbench.app.session.trial import (
     with_reference,
 )
 from workbench.app.view import Mode, mode
+from workbench.app.view.grader_probe import GraderProbe
 from workbench.app.view.reader import piece_of_text, sample_of, texts_of, thread_data
 from workbench.app.view.saved_completions import (
     SavedCompletion,
@@ -72,6 +75,28 @@ class TryMode(Mode):
         self._first = Trial(self._take_before, session.guard.lock)
         self._trial = Trial(self._take_after, session.guard.lock)
         self.kept = SavedCompletions(session, on_change)
+        self._probe, self._chosen = GraderProbe(session, on_change), ""
+
+    def choose(self, name: str) -> None:
+        """Follow the selection of a grader: it is the one that is probed."""
+        self._chosen = name
+
+    def do_try_probe(self) -> None:
+        """Search for texts that the selected grader misgrades."""
+        self._probe.run(self._chosen)
+
+    def do_try_hole(self, number: int, keep: bool = False) -> None:
+        """Try a text that the probe found; with `keep` it is saved, and graded again after every edit."""
+        hole = self._probe.hole(number)
+        rows: Any = [] if hole is None else np.flatnonzero(self._samples.ids.astype(str) == hole.row)
+        if hole is None or not len(rows):
+            return
+        self._take_row(int(rows[0]))
+        self._text, self._good = hole.text, hole.good
+        self._ask_after()
+        if keep:
+            self.do_try_keep()
+        self.show_code()
 
     def opened(self) -> None:
         """Start with the row in the reader."""
@@ -335,6 +360,7 @@ class TryMode(Mode):
             "lines": lines,
             "verdict": self._verdict(),
             "kept": self.kept.data(self._mark),
+            "probe": self._probe.data(self._chosen),
         }
 
     def _label(self) -> bool | None:
