@@ -1,4 +1,4 @@
-/** Which column is the prompt, the completion, the reference, the label, the group: chosen by clicking, with the first cells beside. */
+/** Which column is the prompt, the completion, the reference, the label, the group: chosen by clicking, with the first cells of each. */
 
 import { useState } from "preact/hooks";
 import { useLink } from "./context.ts";
@@ -7,7 +7,7 @@ import type { Columns as ColumnsData, Role } from "./protocol.ts";
 import { useTell } from "./view.ts";
 
 const ROLES: readonly [role: Role, means: string][] = [
-  ["prompt", "What the model was asked"],
+  ["prompt", "The input of the model"],
   ["completion", "What the model returned: this is graded"],
   ["reference", "The expected completion"],
   ["labels", "Whether the completion is good or bad"],
@@ -60,7 +60,7 @@ export function Columns({ data }: { data: ColumnsData }) {
       <FirstRow data={data} roles={roles} />
       <div class="line begin">
         <button type="submit" class="btn main" disabled={!roles.completion || (sent && !problem)}>Use these columns</button>
-        {!data.required && <button type="button" class="btn" onClick={() => tell({ do: "show_columns", on: false })}>Leave as they are</button>}
+        {!data.required && <button type="button" class="btn" onClick={() => tell({ do: "show_columns", on: false })}>Keep these columns</button>}
         {!roles.completion && <span class="small mute"><Icon name="wait" small /> Choose the completion: it is what graders grade.</span>}
       </div>
     </form>

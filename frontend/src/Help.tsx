@@ -11,7 +11,7 @@ const KEYS: readonly [keys: string[], between: string, does: string][] = [
   [["0"], "", "bad"],
   [["s", "u", "n"], ", ", "in Label: skip, undo, note"],
   [["/"], "", "search"],
-  [["m"], "", "Markdown and JSON rendered, or as they are"],
+  [["m"], "", "Markdown and JSON rendered, or raw"],
   [["[ ]"], "", "pass threshold down, up"],
   [["g", "1–6"], " then ", "mode: Grade, Try, Label …"],
   [["Ctrl z"], "", "undo typing, then restore versions"],

@@ -7,7 +7,7 @@ import { plain } from "./Pieces.tsx";
 import type { Pieces } from "./protocol.ts";
 import { useView } from "./view.ts";
 
-/** Characters from which a text is shown as it is: its tokens would take long to draw. */
+/** Characters from which a text is shown raw: its tokens would take long to draw. */
 const MOST = 10_000;
 /** Depth of lists and quotes that is drawn. */
 const DEEPEST = 12;
@@ -36,7 +36,7 @@ function tokensOf(text: string): Token[] | null {
 function indented(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text);
-    // A number of many digits would change: then the text is shown as it is.
+    // A number of many digits would change: then the text is shown raw.
     return typeof value === "object" && !/\d{16}|\d[eE]/.test(text) ? JSON.stringify(value, null, 2) : null;
   } catch {
     return null;
@@ -50,7 +50,7 @@ export function AsRead({ pieces, more, children }: { pieces: Pieces; more: numbe
   if (!drawn) return <>{children}</>;
   return (
     <>
-      <button type="button" class="as-read tiny" aria-pressed={rendered.value} title="Show the text as it is, or rendered: key m" onClick={() => render(!rendered.value)}>{rendered.value ? "rendered" : "raw"}</button>
+      <button type="button" class="as-read tiny" aria-pressed={rendered.value} title="Show the text raw or rendered: key m" onClick={() => render(!rendered.value)}>{rendered.value ? "rendered" : "raw"}</button>
       {rendered.value ? <div class="markdown">{drawn}</div> : children}
     </>
   );

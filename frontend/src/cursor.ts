@@ -26,7 +26,7 @@ export function useCursor(table: Table, store: RowStore): Cursor {
   const told = useTold(store);
   // Until the reader shows the last move, the position is this page's; then it is the reader's.
   const waits = mine.revision === table.revision && mine.row !== reader?.row && told.pending();
-  // Without a reader the position remains, so that keys go on from there.
+  // Without a reader the position remains, so that keys continue from there.
   const rests = !reader && mine.revision === table.revision ? mine.place : -1;
   const place = waits ? mine.place : (reader?.at ?? rests);
   const select = (to: number) => {

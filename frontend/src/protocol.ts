@@ -440,7 +440,7 @@ export interface HistoryData {
 export type Role = "prompt" | "completion" | "reference" | "labels" | "group";
 
 export interface Columns {
-  reason: string; // why they must be mapped; "" if the user asked for it
+  reason: string; // why they must be mapped; "" if the user opened them
   columns: { name: string; cells: string[]; note: string }[]; // the first cells; "300 different texts"
   roles: Record<Role, string>; // the column of each role, "" for none
   proposed: boolean; // the roles are proposals

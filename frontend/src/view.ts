@@ -9,7 +9,7 @@ import { recall, remember } from "./remember.ts";
 
 const TALL = "tall editor";
 const DENSE = "one line a row";
-const RAW = "texts as they are";
+const RAW = "raw texts";
 
 export class View {
   readonly typing: Typing;

@@ -114,7 +114,7 @@ def test_menus_fields_and_keys_work_inside_a_notebook(browser, lab, table):
 
 
 def test_the_labels_of_the_data_are_labels(browser, lab, table):
-    """They are not asked again; a changed one is marked, changes the findings and can be undone; the long text can be enlarged."""
+    """They are not shown again; a changed one is marked, changes the findings and can be undone; the long text can be enlarged."""
     name = lab.write("labels.ipynb", [MAPPED])
     with opened(browser, lab, name, width=1400, height=1000) as notebook:
         notebook.run_all()
@@ -125,7 +125,7 @@ def test_the_labels_of_the_data_are_labels(browser, lab, table):
         walk.open("Label")
         expect(app.locator(".mode-label .head").first).to_contain_text("0 of 60")
         expect(app.locator(".label-card .said")).to_contain_text(
-            "240 rows labelled by column human_label: not asked again."
+            "240 rows labelled by column human_label: not shown again."
         )
         walk.open("Grade")
         good = app.locator(".grid .tr", has_text="good").first

@@ -72,7 +72,7 @@ _GRAMMAR = "rfc3987_syntax"
 def import_jsonschema() -> Any:
     """The package `jsonschema`, without compiling its grammar of internationalised addresses when it is imported.
 
-    `jsonschema` imports `rfc3987_syntax` if it is installed, as it is with Jupyter, and that takes 1 to 5 s. Only formats
+    `jsonschema` imports `rfc3987_syntax` if it is installed, for example with Jupyter, and that takes 1 to 5 s. Only formats
     that no schema here uses need it; the first use of one imports it.
     """
     if "jsonschema" in sys.modules or _GRAMMAR in sys.modules or importlib.util.find_spec(_GRAMMAR) is None:

@@ -219,7 +219,7 @@ class _ConditionKind(NamedTuple):
 
 
 def end_text(end: Any) -> str:
-    """An end of a range as text: a number in four digits, a time as it is."""
+    """An end of a range as text: a number in four digits, a time unchanged."""
     return (
         end[:16].removesuffix("T23:59")
         if isinstance(end, str) and ("-" in end[1:] or ":" in end)

@@ -6,7 +6,7 @@ import { EditorView } from "@codemirror/view";
 
 const ABOVE = /^(?:from\s+\S+\s+import\s.*|import\s.*|#.*|\s*)$/;
 const SIGNATURE = /^(?:async\s+)?def\s+(\w+)\s*\(/;
-const LEAST = 3; // lines: fewer are left as they are
+const LEAST = 3; // lines: fewer are not folded
 const LONGEST = 8; // lines of a signature
 
 /** The range above the body of the first function, and its function's name; null if there is little or something else. */

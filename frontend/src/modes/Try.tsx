@@ -1,7 +1,7 @@
 /** Try: one conversation with an editable completion, and its grades by every grader. */
 
 import { useLink } from "../context.ts";
-import { Fool } from "./parts/Fool.tsx";
+import { Probe } from "./parts/Probe.tsx";
 import { TryForm } from "./parts/TryForm.tsx";
 import { TrySays } from "./parts/TrySays.tsx";
 import { Empty } from "./parts/words.tsx";
@@ -15,7 +15,7 @@ export function Try() {
       <section aria-label="Graders">
         <div class="head"><h2>Grades</h2></div>
         {data?.lines.length ? <TrySays data={data} /> : <Nobody data={Boolean(data)} />}
-        {data?.probe.grader && <Fool probe={data.probe} />}
+        {data?.probe.grader && <Probe probe={data.probe} />}
       </section>
     </div>
   );

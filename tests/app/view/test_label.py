@@ -220,7 +220,7 @@ def test_rows_that_the_data_labels_are_not_asked_again(labelling):
     asked = {card["id"] for card in page.label["cards"]}
     assert asked == {row["id"] for row in PARTLY[16:]}
     assert page.label["total"] == 8
-    assert "16 rows labelled by column good: not asked again." in page.label["message"]
+    assert "16 rows labelled by column good: not shown again." in page.label["message"]
     page.tell("label_order", order="check the data's labels")
     assert {card["id"] for card in page.label["cards"]} == {row["id"] for row in PARTLY[:16]}
 
@@ -243,7 +243,7 @@ def test_a_changed_label_is_marked_told_and_undone(page_of):
     )
     assert page.session.results.report.labels[1] is False
     page.tell("mode", mode="label")
-    assert "1 label of yours differs from it." in page.label["message"]
+    assert "Your labels differ from it in 1 row." in page.label["message"]
     page.tell("mode", mode="grade")
     page.tell("label_row", row=1, value=None)
     page.settled()

@@ -48,9 +48,9 @@ def _provisional(data: Any, error: UnmappedError) -> Samples:
     for name in error.names:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SamplesWarning)  # about a mapping that nobody chose
+                warnings.simplefilter("ignore", SamplesWarning)  # about a mapping that no user chose
                 return read_samples(data, columns={"completion": name})
-        except SamplesError:  # its cells are no texts
+        except SamplesError:  # its cells are not texts
             continue
     raise error
 
@@ -82,7 +82,7 @@ def columns_data(samples: Samples, labels: Any, reason: str) -> dict[str, Any]:
     Args:
         samples: The rows.
         labels: The `labels=` of the app.
-        reason: Why the columns must be mapped; "" if the user asked for it.
+        reason: Why the columns must be mapped; "" if the user opened them.
     """
     frame = samples.frame
     first = frame.head(_PREVIEWED)
@@ -126,7 +126,7 @@ def _proposals(samples: Samples, label: str) -> dict[str, str]:
 
 
 def _label_column(samples: Samples) -> str:
-    """The only column whose every cell is a word for good, bad or unlabelled, if there is one; else ""."""
+    """The only column whose every cell means good, bad or unlabelled, if there is one; else ""."""
     fitting = [
         str(name)
         for name in few_valued_columns(samples)

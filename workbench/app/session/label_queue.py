@@ -269,7 +269,7 @@ class LabelQueue:
         grader: Whose verdict balances the classes, and whose disagreements count; the first one by default.
         shown: Rows in the table, for "as shown".
         decided: Samples that are decided already: the classes are balanced over the others.
-        given: Samples that the data labels: they are not asked for again unless the data labels all rows, except by the
+        given: Samples that the data labels: they are not shown again unless the data labels all rows, except by the
             orders "as shown" and "check the data's labels".
     """
 

@@ -134,7 +134,7 @@ class Actions:
             self.follow_labels()
 
     def do_show_columns(self, on: bool) -> None:
-        """Show the columns and their roles, or leave them as they are."""
+        """Show the columns and their roles, or keep them."""
         session = self._session
         self._view.maps_columns = on and self._view.exchange is not None
         if not on and session.unmapped:
@@ -288,7 +288,7 @@ class Actions:
         self._session.use_labels()
 
     def follow_labels(self) -> None:
-        """Diagnose again after labels changed, in the background; of many rows only when the user asks for it."""
+        """Diagnose again after labels changed, in the background; of many rows only on request."""
         report, labels = self._session.results.report, self._session.labels
         if report is None or len(report) > _FOLLOWED or self._follows or not labels.differ_from(report):
             return

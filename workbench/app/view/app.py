@@ -52,7 +52,7 @@ class AppView:
         exchange: Called with the session that continues this one with other columns; None if columns cannot be mapped.
 
     Attributes:
-        maps_columns: Whether the user asked to map the columns.
+        maps_columns: Whether the user opened the columns to map them.
         state: The last published state.
         chosen: The selected grader; "" for none.
         mode: The open mode.
@@ -300,7 +300,7 @@ class AppView:
             return []
 
     def _columns(self) -> dict[str, Any] | None:
-        """The columns to map, as `Columns`; None unless they must be mapped or the user asked for it."""
+        """The columns to map, as `Columns`; None unless they must be mapped or the user opened them."""
         session = self.session
         if not session.unmapped and not self.maps_columns:
             return None

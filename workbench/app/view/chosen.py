@@ -257,7 +257,7 @@ def _say(session: Session, name: str, validation: Validation | None) -> str:
 
 _MAX_VALUES = 20
 _SHOWN = 3
-_MAX_CUT = 20_000  # rows: reading the numbers of more would delay an answer
+_MAX_CUT = 20_000  # rows: reading the numbers of more would delay the page
 _CERTAIN = 0.01  # significance level, divided by the number of columns tried (Bonferroni)
 
 
@@ -278,7 +278,7 @@ def origin_data(
         base: Rows that could have been evidence, for example all known-bad rows, some of which are accepted.
         parts: The part of each row, (n,).
         where: The conditions that `hits` meet.
-        ranges: Columns of numbers to the ends of each text of theirs.
+        ranges: Columns of numbers to the ends of each of their texts.
     """
     name = _telling(columns, hits, base)
     if name is None:

@@ -1,4 +1,4 @@
-"""The probe of the selected grader in Try mode: the texts that fool it, each of which can be tried and saved."""
+"""The probe of the selected grader in Try mode: the texts that it misgrades, each of which can be tried and saved."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class GraderProbe:
         """Probe a grader on the drawn rows. Called without the lock: it takes seconds.
 
         Raises:
-            WorkbenchError: The grader asks a model or a service, which costs money, or the rows cannot be probed.
+            WorkbenchError: The grader calls a model or a service, which costs money, or the rows cannot be probed.
         """
         session = self._session
         with session.guard.lock:

@@ -267,7 +267,7 @@ def _run(run: StoredRun) -> dict[str, Any]:
     graders = [
         {
             "name": shown_name(name),
-            # A stored run does not say which rows had labels, so "no labels" would be a guess.
+            # A stored run does not contain which rows had labels, so "no labels" would be a guess.
             "verdict": _verdict_of(
                 [finding for finding in run.findings if finding.grader == name], has_labels=True
             ),

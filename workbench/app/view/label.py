@@ -277,12 +277,10 @@ class LabelMode(Mode):
             asked = any(
                 str(self.deck.samples.ids[row]) in labels.given_names for row in self.deck.queue.rows[:1]
             )
-            why = "your label takes precedence and is marked" if asked else "not asked again"
+            why = "your label takes precedence and is marked" if asked else "not shown again"
             sentences.append(f"{counted(given, 'row')} labelled by {one_line(column, 60)}: {why}.")
         if changed := labels.n_changed:
-            sentences.append(
-                f"{counted(changed, 'label')} of yours {'differs' if changed == 1 else 'differ'} from it."
-            )
+            sentences.append(f"Your labels differ from it in {counted(changed, 'row')}.")
         if n_chosen := 0 if report is None else labels.weighted(report.samples).n_chosen:
             sentences.append(
                 f"{counted(n_chosen, 'label')} of rows selected by their grades: not used in these rates."

@@ -122,7 +122,7 @@ CHANGES = {
     "no_score": ("failed", "{has_have} no score now"),
     "moved": ("note", "{has_have} another score"),
 }
-"""Part to its shape, and the text after the count. The shape says whether the change is one for the better."""
+"""Part to its shape, and the text after the count. The shape shows whether the change is an improvement."""
 
 
 def change_text(part: str, count: int, noun: str = "") -> str:

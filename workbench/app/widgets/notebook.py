@@ -92,7 +92,7 @@ def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: An
         and previous.session.samples.source == data.source
         and _has(data, roles)
     ):
-        # The cell still has the columns as they were before the user mapped them in the app.
+        # The cell still has the columns from before the user mapped them in the app.
         data, unmapped = mapped(data.frame, roles, data.source), ""
         settings = {**settings, "labels": previous.session.settings["labels"]}
     if previous is not None and _fits(previous, data, {**DEFAULTS, **settings}):

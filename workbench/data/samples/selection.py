@@ -234,7 +234,7 @@ class WrittenColumn:
         """The cells as numbers or times, if every non-empty cell is one; None for other columns.
 
         Files such as CSV contain numbers and dates as text. This is for filters, order and breakdowns: graders get the
-        cells as they were read.
+        cells unchanged.
         """
         filled = [text for text in self.texts if text.strip()]
         if not filled:

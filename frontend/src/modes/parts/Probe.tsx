@@ -1,16 +1,16 @@
-/** Try to fool the selected grader: the shortest text of each hole, to try and to save as a regression row. */
+/** Probe the selected grader: the shortest text of each hole, to try and to save as a regression row. */
 
 import { useLink } from "../../context.ts";
 import { Icon, Meaning } from "../../Icon.tsx";
 import type { ProbeData } from "../../protocol.ts";
 
-export function Fool({ probe }: { probe: ProbeData }) {
+export function Probe({ probe }: { probe: ProbeData }) {
   const link = useLink();
   const { grader, busy, why_not: why, lead, holes } = probe;
   return (
-    <section class="fool" aria-label="Probe">
+    <section class="probe" aria-label="Probe">
       <div class="head">
-        <h2 class="grow">Try to fool <span class="mono">{grader}</span></h2>
+        <h2 class="grow">Probe <span class="mono">{grader}</span></h2>
         <button type="button" class="btn" disabled={busy || Boolean(why)} title={why || "Grades texts that are surely wrong, or surely correct, made of your rows"} onClick={() => link.tell({ do: "try_probe" })}>
           <Icon name={busy ? "wait" : "find"} small />{busy ? "Trying …" : lead ? "Try again" : "Probe"}
         </button>
