@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -57,19 +57,27 @@ class Lost:
     """Counts the worker crashes of one run.
 
     Attributes:
-        most_in_row: Consecutive crashes without a graded row before the run stops.
+        most_in_row: Consecutive crashes of one slot without a graded row before the run stops. Crashes of different
+            slots are not consecutive: two workers that each meet two bad rows show nothing about the rows after them.
         total: Crashes so far.
-        in_row: Crashes since the last graded row.
+        in_row: Crashes of each slot since the last graded row of any slot.
     """
 
     most_in_row: int
     total: int = 0
-    in_row: int = 0
+    in_row: Counter[WorkerSlot] = field(default_factory=Counter)
 
-    def add(self) -> None:
-        """Count one crash."""
+    def add(self, slot: WorkerSlot, *, has_graded: bool) -> None:
+        """Count one crash.
+
+        Args:
+            slot: The slot of the crashed worker.
+            has_graded: Whether any worker has graded a row since the last crash.
+        """
         self.total += 1
-        self.in_row += 1
+        if has_graded:
+            self.in_row.clear()
+        self.in_row[slot] += 1
 
     def enough(self, decided: int, reason: str) -> str:
         """Why the run must stop; "" if it may continue.
@@ -78,8 +86,9 @@ class Lost:
             decided: Rows that have a score, a failure or a skip.
             reason: Why the last worker ended.
         """
-        if self.in_row >= self.most_in_row:
-            return f"stopped after {self.in_row} consecutive worker crashes ({reason}); remaining rows not graded"
+        in_row = max(self.in_row.values(), default=0)
+        if in_row >= self.most_in_row:
+            return f"stopped after {in_row} consecutive worker crashes ({reason}); remaining rows not graded"
         if self.total >= MIN_CRASHES and self.total > LOST_SHARE * decided:
             return (
                 f"stopped after {self.total:,} worker crashes on {decided:,} rows, more than one in ten ({reason}); "
@@ -140,7 +149,7 @@ class SandboxRun:
         self._outcome = RunOutcome(self._grades)
         self._slots: list[WorkerSlot] = []
         self._unsent = WorkerSlot(deque())
-        self._lost = Lost(self._limits.lost_workers)
+        self._lost, self._graded_at_loss = Lost(self._limits.lost_workers), 0
         self._reported_at = 0.0
         self._load_problem: GradeError | None = None
 
@@ -305,7 +314,6 @@ class SandboxRun:
             slot.ranges.appendleft((request.first + graded, request.first + request.count))
             slot.batch_rows, request.count = graded, graded
         self._results.take(slot, request, reply, seconds)
-        self._lost.in_row = 0
         slot.requests.popleft()
         slot.mark, slot.since, slot.cut_at = -1, time.monotonic(), None
         per_row = seconds / request.count
@@ -346,20 +354,25 @@ class SandboxRun:
         pages = [(request, *page_of(slot, request)) for request in requests[:1]] if slot.worker else []
         status = slot.worker.close() if slot.worker else None
         slot.worker = None
-        self._lost.add()
-        self._outcome.lost = self._lost.total
+        has_graded = self._graded_rows() > self._graded_at_loss
         for request in reversed(requests[1:]):
             slot.ranges.appendleft((request.first, request.first + request.count))
         for request, scores, bits in pages:
-            if self._results.recover_rows(
-                slot, request, (scores, bits), verdict(death, status, self._limits.hard_row_seconds)
-            ):
-                self._lost.in_row = 1
+            error = verdict(death, status, self._limits.hard_row_seconds)
+            has_graded |= self._results.recover_rows(slot, request, (scores, bits), error)
+        self._lost.add(slot, has_graded=has_graded)
+        self._outcome.lost, self._graded_at_loss = self._lost.total, self._graded_rows()
         if not slot.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds
             self._refuse(verdict(death, status, seconds, missing="the module did not load").message)
         if not self._outcome.stopped and self._busy():
             self._outcome.stopped = self._lost.enough(self._results.done, death.reason)
+
+    def _graded_rows(self) -> int:
+        """Number of graded rows, including those of running ranges: a busy host reads their replies later."""
+        running = [slot for slot in self._slots if slot.worker and slot.requests]
+        in_work = sum(_finished(page_of(slot, slot.requests[0])[1]) for slot in running)
+        return self._results.done + in_work
 
     def _note_output(self, reply: Mapping[str, Any]) -> None:
         output = reply.get("output")
