@@ -5,39 +5,25 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from workbench.core.background import HEARTBEAT_SECONDS
 from workbench.core.display_text import visible
-from workbench.core.progress import Bar, OnProgress, Progress
-from workbench.data.samples import Samples, as_samples
+from workbench.core.progress import OnProgress, Progress
 from workbench.graders import Grader
 from workbench.graders.arguments import with_call_help
 from workbench.graders.combine import Entry
 from workbench.judges.budget import Budget
-from workbench.judges.judge_run import JudgeRun
 from workbench.report import Report
-from workbench.report.digests import fingerprints_of
-from workbench.report.settings import check_settings
-from workbench.run.suite_definition import SuiteDefinition, report_on
-from workbench.run.suite_run import (
-    Run,
-    RunSettings,
-    ending_notes_of,
-    open_budget,
-    open_run_file,
-    open_run_store,
-    require_settings,
-    store_summary,
-)
+from workbench.run.part_run import RunSettings, require_settings
+from workbench.run.suite_definition import SuiteDefinition
+from workbench.run.whole_run import run_suite
 
 if TYPE_CHECKING:
     from workbench.run.batches import BatchGrader
-    from workbench.run.cluster import ClusterRun
     from workbench.run.overview import Overview
-    from workbench.run.run_file import RunFile
 
 
 _OF_RUNS = frozenset(f.name for f in fields(RunSettings))
@@ -293,48 +279,6 @@ def _print_notes(notes: Iterable[str], progress: bool | OnProgress) -> None:
 def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Report:
     """Shorthand for `Suite(graders).run(samples, ...)`."""
     return Suite(graders).run(samples, **settings)
-
-
-def run_suite(
-    suite: SuiteDefinition, samples: Any, progress: bool | OnProgress, settings: RunSettings
-) -> Report:
-    """Grade every sample with every entry of a suite; see `Suite.run`."""
-    data = as_samples(samples)
-    data.require_answers()
-    shown = {"preset": settings.preset, "labels": settings.labels}
-    check_settings(data, **shown)  # now rather than after hours of grading
-    spending = open_budget(suite.entries, settings.budget)
-    fingerprints = fingerprints_of(suite)  # of the current graders: a dict in a grader may be changed later
-    own = {entry.name: fingerprints.get(entry.name, {}) for entry in suite.entries}
-    with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
-        if file is not None:
-            file.require_repeats(settings.repeats)
-        judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
-        run = _new_run(suite.entries, data, settings, judge_run, file)
-        with Bar(run.total, show=progress is True) as bar:
-            grades, stopped = run.go(progress if callable(progress) else bar)
-        report = report_on(suite, data, grades, fingerprints=fingerprints, **shown)
-        notes = store_summary(run_store, report, suite.name, settings.dataset)
-        notes += ending_notes_of(run, judge_run, interrupted=stopped)
-        report = replace(report, notes=(*notes, *run.notes))
-        return report if file is None else file.finish(report)
-
-
-def _new_run(
-    entries: tuple[Entry, ...],
-    data: Samples,
-    settings: RunSettings,
-    judge_run: JudgeRun,
-    file: RunFile | None,
-) -> Run | ClusterRun:
-    """The run, on Dask's cluster if the rows are a Dask frame and there is one."""
-    if data.dask_columns is not None:
-        from workbench.run.cluster import ClusterRun
-        from workbench.run.queue import cluster_of
-
-        if (client := cluster_of(data)) is not None:
-            return ClusterRun(client, entries, data, settings, judge_run, file)
-    return Run(entries, data, settings, judge_run, file)
 
 
 R = TypeVar("R")

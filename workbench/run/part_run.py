@@ -1,13 +1,15 @@
-"""One run of a suite's entries: on the background event loop, with progress, interruption and a store."""
+"""A run as a fold over parts of the rows: each part is graded, and what is made of its grades is added to those before."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -31,10 +33,9 @@ from workbench.graders.repeats import (
 )
 from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget, as_budget, check_priced
-from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun, use_judge_run
+from workbench.judges.judge_run import JudgeRun, use_judge_run
 from workbench.judges.kinds import Judge
 from workbench.judges.spending import Spending
-from workbench.report import Report
 
 if TYPE_CHECKING:
     from workbench.run.run_file import RunFile
@@ -73,6 +74,9 @@ def require_settings(settings: Iterable[str], known: frozenset[str], method: str
         )
 
 
+Part = TypeVar("Part")
+
+
 class _RowsSoFar:
     """Rows of the current grader. Separate from the run, which would otherwise keep its rows in a reference cycle."""
 
@@ -84,8 +88,10 @@ class _RowsSoFar:
         self.done, self.failed = done, failed
 
 
-class Run:
-    """One run. Graders run one after another, since each uses all workers; repeats when all have graded every row once.
+class PartRun:
+    """A run over the rows of one part, which may be all rows.
+
+    Graders run one after another, since each uses all workers; repeats when all have graded every row once.
 
     Args:
         entries: The graders.
@@ -96,7 +102,8 @@ class Run:
         is_part: Whether the rows are part of a larger run: then repeats start even if no row of these was scored.
 
     Attributes:
-        planned: Number of grades at the start of the run.
+        passes: Grades by entry name, one per started repeat, each in the samples' order.
+        kept: Number of grades of earlier runs in the file, in the started passes.
     """
 
     def __init__(
@@ -115,53 +122,32 @@ class Run:
         self._control = Control(self._now, workers=settings.workers)
         self._control.is_part = is_part
         judge_run.stopped = self._control.cancel.is_set
-        repeats, self._reduce = settings.repeats, settings.reduce
-        self._repeats = repeats_of(entries, repeats)
-        self.planned = self.total
-        self._graded_once = [
-            f"{entry.name}: graded once, not {repeats} times, because it is deterministic."
-            for entry in entries
-            if repeats > 1 and is_deterministic(entry.grader)
-        ]
-        self._passes: dict[str, list[Grades]] = {}
+        self._settings = settings
+        self._repeats = repeats_of(entries, settings.repeats)
+        self.passes: dict[str, list[Grades]] = {}
+        self.kept = self._kept_now = 0
         self._current = ""
-        self._kept_now = self._kept = 0
         self._start = self._last_report = self._grader_start = time.monotonic()
 
     @property
-    def total(self) -> int:
-        """Number of grades, over all graders and repeats; fewer than `planned` if repeats are not started."""
-        return len(self._samples) * sum(self._repeats.values())
-
-    @property
-    def passes(self) -> Mapping[str, list[Grades]]:
-        """Grades by entry name, one per started repeat, each in the samples' order."""
-        return self._passes
-
-    @property
     def notes(self) -> list[str]:
-        """Sentences about the run for the user."""
-        of_file: list[str] = []
-        if self._file is not None:
-            kept = [self._file.kept_note(self._kept, self.planned)] if self._kept else []
-            of_file = [*kept, *self._file.notes]
-        return [*of_file, *self.notes_on_graders]
+        """Sentences about the graders for the user."""
+        once = [
+            f"{entry.name}: graded once, not {self._settings.repeats} times, because it is deterministic."
+            for entry in self._entries
+            if self._settings.repeats > 1 and is_deterministic(entry.grader)
+        ]
+        return [*dict.fromkeys(self._control.notes), *once]
 
-    @property
-    def kept(self) -> int:
-        """Number of grades of earlier runs in the file, in the started passes."""
-        return self._kept
+    def grades(self) -> dict[str, Grades]:
+        """Grades by entry name, reduced from the repeats."""
+        return reduced_passes(self.passes, self._settings.reduce)
 
-    @property
-    def notes_on_graders(self) -> list[str]:
-        """The notes about the graders."""
-        return [*dict.fromkeys(self._control.notes), *self._graded_once]
-
-    def go(self, listen: OnProgress) -> tuple[dict[str, Grades], bool]:
-        """Grades by entry name, reduced from the repeats, and whether the run was interrupted.
+    def go(self, listen: OnProgress) -> bool:
+        """Grade the rows; returns whether the run was interrupted.
 
         Args:
-            listen: Receives progress.
+            listen: Receives progress; if it returns False, the run stops.
         """
         self._listen = listen
         future = None
@@ -179,8 +165,7 @@ class Run:
             background.wait(future)  # for the rows in flight; a second interrupt stops the waiting
         if not stopped:  # the bar of an interrupted run keeps its position
             self._report_progress()
-        grades = {name: reduce_repeats(passes, self._reduce) for name, passes in self._passes.items()}
-        return grades, stopped or self._control.cancel.is_set()
+        return stopped or self._control.cancel.is_set()
 
     async def _all(self) -> None:
         with use_judge_run(self._judge_run):
@@ -200,7 +185,7 @@ class Run:
             self._judge_run.spending.allocate(sum(map(asks_model, entries[at:])) if asks_model(entry) else 1)
             self._open_checkpoint(entry.name, repeat)
             grades = await self._safely(entry, repeat)
-            self._passes.setdefault(entry.name, []).append(grades)
+            self.passes.setdefault(entry.name, []).append(grades)
             self._now(0, 0)
 
     def _open_checkpoint(self, name: str, repeat: int) -> None:
@@ -210,14 +195,14 @@ class Run:
         checkpoint = self._file.of(name, repeat)
         self._control.checkpoint = checkpoint
         self._kept_now = int((checkpoint.kept(len(self._samples)).codes != MISSING).sum())
-        self._kept += self._kept_now
+        self.kept += self._kept_now
 
     def _has(self, name: str, repeat: int) -> bool:
         """Whether a grader grades the rows in this repeat; one that scored no row in the first does not start another."""
         if repeat == 0:
             return True
-        if self._control.cancel.is_set() or not (self._control.is_part or self._passes[name][0].n_scored):
-            self._repeats[name] = min(self._repeats[name], len(self._passes[name]))
+        if self._control.cancel.is_set() or not (self._control.is_part or self.passes[name][0].n_scored):
+            self._repeats[name] = min(self._repeats[name], len(self.passes[name]))
         return repeat < self._repeats[name]
 
     async def _safely(self, entry: Entry, repeat: int) -> Grades:
@@ -247,12 +232,12 @@ class Run:
 
     def _report_progress(self) -> None:
         self._last_report = time.monotonic()
-        finished = [grades for passes in list(self._passes.values()) for grades in passes]
+        finished = [grades for passes in list(self.passes.values()) for grades in passes]
         progress_now = Progress(
             grader=self._current,
             done=sum(map(len, finished)) + self._now.done,
             failed=sum(g.n_failed for g in finished) + self._now.failed,
-            total=self.total,
+            total=len(self._samples) * sum(self._repeats.values()),
             seconds=self._last_report - self._start,
             money=self._judge_run.spending.money,
             tokens=self._judge_run.spending.tokens,
@@ -263,6 +248,119 @@ class Run:
         )
         if self._listen(progress_now) is False and progress_now.done < progress_now.total:
             self._control.cancel.set()
+
+
+class PartedRun(ABC, Generic[Part]):
+    """A run as a fold over parts of the rows: what a part is, and what is made of its grades, is up to each kind.
+
+    Parts are graded here, see `grade_here`, or by the workers of a cluster, see `ClusterQueue`.
+
+    Args:
+        entries: The graders.
+        samples: The rows.
+        settings: Of the run.
+        judge_run: State shared by judges; counts what was spent.
+
+    Attributes:
+        planned: Number of grades at the start of the run.
+        notes: Sentences about the graders' run for the user.
+        done: Number of grades in the parts so far.
+        failed: Number of them that failed.
+    """
+
+    def __init__(
+        self, entries: tuple[Entry, ...], samples: Samples, settings: RunSettings, judge_run: JudgeRun
+    ) -> None:
+        self.entries, self.samples, self.settings, self.judge_run = entries, samples, settings, judge_run
+        self.repeats = repeats_of(entries, settings.repeats)
+        self.planned = len(samples) * sum(self.repeats.values())
+        self.notes: list[str] = []
+        self.done = self.failed = 0
+        self.client = cluster_of(samples)
+
+    @abstractmethod
+    def parts(self) -> Iterator[Part]:
+        """The parts to grade, in order."""
+
+    @abstractmethod
+    def grade(self, part: Part, listen: OnProgress) -> bool:
+        """Grade a part in this process and add its result; returns whether it was interrupted."""
+
+    @abstractmethod
+    def task(self, part: Part) -> tuple[Any, Callable[..., Any]]:
+        """A part's rows as a Dask partition, and what a worker of a cluster makes of them: see `WorkerTask.grade`."""
+
+    @abstractmethod
+    def add(self, part: Part, result: Any) -> None:
+        """Add a part's result from a worker."""
+
+    @abstractmethod
+    def lose(self, part: Part, reason: str) -> None:
+        """Record that a worker could not grade a part."""
+
+    def affordable(self, part: Part) -> Part | None:
+        """The remaining part once the budget is exhausted; None for nothing."""
+        return part
+
+    def add_notes(self, notes: Iterable[str]) -> None:
+        """Add notes for the user, each once."""
+        self.notes += [note for note in dict.fromkeys(notes) if note not in self.notes]
+
+    def grade_here(self, listen: OnProgress) -> bool:
+        """Grade all parts in this process, one after another; returns whether the run was interrupted.
+
+        Args:
+            listen: Receives progress; if it returns False, the run stops.
+        """
+        parts, progress = list(self.parts()), _WholeProgress(listen, self)
+        for number, part in enumerate(parts, 1):
+            if self.grade(part, listen if len(parts) == 1 else progress):
+                return True
+            if progress.is_stopped and number < len(parts):
+                return True
+        return False
+
+
+class _WholeProgress:
+    """Receives the progress of the current part, and reports that of the run.
+
+    Attributes:
+        is_stopped: Whether the caller wants the run to stop. A part may end before it has received a stop.
+    """
+
+    def __init__(self, listen: OnProgress, run: PartedRun[Any]) -> None:
+        self._listen, self._run, self._start = listen, run, time.monotonic()
+        self.is_stopped = False
+
+    def __call__(self, part: Progress) -> bool:
+        run = self._run
+        whole = replace(
+            part, done=run.done + part.done, failed=run.failed + part.failed, total=run.planned,
+            seconds=time.monotonic() - self._start,
+        )  # fmt: skip
+        self.is_stopped = self._listen(whole) is False or self.is_stopped
+        return not self.is_stopped
+
+
+def cluster_of(samples: Samples) -> Any:
+    """The client of the cluster on which Dask would compute these samples.
+
+    Returns:
+        None if they are not a whole Dask frame, or Dask computes in this process.
+    """
+    if samples.dask_columns is None or "distributed" not in sys.modules:
+        return None
+    from dask.base import get_scheduler
+    from distributed import Client
+
+    scheduler: Any = get_scheduler  # has no types
+    client = getattr(scheduler(), "__self__", None)
+    return client if isinstance(client, Client) else None
+
+
+def reduced_passes(passes: Mapping[str, list[Grades]], reduce: str) -> dict[str, Grades]:
+    """Grades by entry name, reduced from those of each repeat."""
+    return {name: reduce_repeats(own, reduce) for name, own in passes.items()}
 
 
 def repeats_of(entries: Sequence[Entry], repeats: int) -> dict[str, int]:
@@ -302,64 +400,6 @@ def open_run_file(
 
     with closing(RunFile(path, samples, fingerprints)) as file:
         yield file
-
-
-def store_summary(store: Store | None, report: Report, name: str, dataset: str) -> list[str]:
-    """Save a run's summary. A failure is returned as text; an exception would lose the report."""
-    if store is None:
-        return []
-    try:
-        store.runs.add(report, name=name, dataset=dataset)
-    except WorkbenchError as error:
-        return [f"Could not save the run summary: {error}"]
-    return []
-
-
-class GradedRun(Protocol):
-    """A run that is over: `Run`, or one on a cluster."""
-
-    @property
-    def planned(self) -> int:
-        """Number of planned grades."""
-        ...
-
-    @property
-    def passes(self) -> Mapping[str, list[Grades]]:
-        """Grades of each repeat, by grader."""
-        ...
-
-
-def ending_notes_of(run: GradedRun, judge_run: JudgeRun, *, interrupted: bool) -> Iterator[str]:
-    """Notes on why a run ended early or incomplete: an interrupt, an exhausted budget, a grader or judge that stopped."""
-    columns = [grades for passes in run.passes.values() for grades in passes]
-    errors = (error for grades in columns for error in grades.errors.values())
-    spent = judge_run.spending.any_share_spent and any(error.kind is ErrorKind.BUDGET for error in errors)
-    reason = "Interrupted" if interrupted else "Budget exhausted" if spent else ""
-    if reason:
-        kept = sum(len(grades) - len(grades.cut_off) for grades in columns)
-        yield f"{reason}: {kept:,} of {run.planned:,} grades completed."
-    for name, passes in run.passes.items():
-        for grades in passes:
-            if grades.ended:
-                yield f"{name}: {grades.ended}"
-            yield from _unreachable_notes(name, grades)
-    if judge_run.store_errors:
-        yield f"{len(judge_run.store_errors):,} replies could not be stored: {judge_run.store_errors[0]}"
-    yield from judge_run.notes()
-
-
-def _unreachable_notes(name: str, grades: Grades) -> Iterator[str]:
-    """Why a judge's model could not be reached. As a separate note: in the report it would be one finding of many."""
-    store_errors = [error.message for error in grades.errors.values() if error.kind is ErrorKind.STORE]
-    refusals = [error.message for error in grades.errors.values() if error.kind in UNRECOVERABLE]
-    if store_errors:
-        yield f"{name}: {store_errors[0]}\n{len(store_errors):,} requests were not sent."
-    not_asked = [message for message in refusals if message.endswith(NOT_ASKED)]
-    if not refusals or (grades.n_scored and not not_asked):
-        return
-    yield f"{name}: {(not_asked or refusals)[0].removesuffix(NOT_ASKED)}"
-    if not_asked:
-        yield f"{len(not_asked):,} requests were not sent."
 
 
 def open_budget(entries: Iterable[Entry], budget: Budget | float | None) -> Spending:
