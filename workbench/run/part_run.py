@@ -156,7 +156,7 @@ class PartRun:
             # An interrupt between the start and the assignment would leave a run that cannot be stopped.
             with background.uninterrupted():
                 future = background.submit(self._all())
-            background.wait(future, self._report_if_due)
+            background.wait(future, lambda: self._report_progress(0.1))
         except KeyboardInterrupt:
             if future is None:
                 raise  # nothing was started
@@ -168,34 +168,23 @@ class PartRun:
         return stopped or self._control.cancel.is_set()
 
     async def _all(self) -> None:
+        """Every row once by each grader, then the repeats."""
         with use_judge_run(self._judge_run):
             for repeat in range(max(self._repeats.values())):
                 self._judge_run.repeat = repeat
                 self._control.looks_again = repeat == 0
-                await self._pass(repeat)
-
-    async def _pass(self, repeat: int) -> None:
-        """Every row once, by each grader with this repeat."""
-        entries = [entry for entry in self._entries if self._has(entry.name, repeat)]
-        for at, entry in enumerate(entries):
-            if repeat and self._control.cancel.is_set():
-                return  # rows of a repeat that was never started are not failures
-            self._current, self._grader_start = entry.name, time.monotonic()
-            # The remaining budget is shared by the remaining judges; code uses nothing of it.
-            self._judge_run.spending.allocate(sum(map(asks_model, entries[at:])) if asks_model(entry) else 1)
-            self._open_checkpoint(entry.name, repeat)
-            grades = await self._safely(entry, repeat)
-            self.passes.setdefault(entry.name, []).append(grades)
-            self._now(0, 0)
-
-    def _open_checkpoint(self, name: str, repeat: int) -> None:
-        """Make the next pass skip the rows that an earlier run graded, and store those that it grades."""
-        if self._file is None:
-            return
-        checkpoint = self._file.of(name, repeat)
-        self._control.checkpoint = checkpoint
-        self._kept_now = int((checkpoint.kept(len(self._samples)).codes != MISSING).sum())
-        self.kept += self._kept_now
+                entries = [entry for entry in self._entries if self._has(entry.name, repeat)]
+                judges_left = sum(map(asks_model, entries))
+                for entry in entries:
+                    if repeat and self._control.cancel.is_set():
+                        return  # rows of a repeat that was never started are not failures
+                    self._current, self._grader_start = entry.name, time.monotonic()
+                    # The remaining budget is shared by the remaining judges; code uses nothing of it.
+                    is_judge = asks_model(entry)
+                    self._judge_run.spending.allocate(judges_left if is_judge else 1)
+                    judges_left -= is_judge
+                    self.passes.setdefault(entry.name, []).append(await self._grade(entry, repeat))
+                    self._now(0, 0)
 
     def _has(self, name: str, repeat: int) -> bool:
         """Whether a grader grades the rows in this repeat; one that scored no row in the first does not start another."""
@@ -205,32 +194,35 @@ class PartRun:
             self._repeats[name] = min(self._repeats[name], len(self.passes[name]))
         return repeat < self._repeats[name]
 
-    async def _safely(self, entry: Entry, repeat: int) -> Grades:
-        """One pass, in which every row fails if the samples can no longer be read: grades of others are retained."""
+    async def _grade(self, entry: Entry, repeat: int) -> Grades:
+        """One pass of a grader in the repeat's order of rows; the grades are returned in the samples' order.
+
+        Rows that an earlier run graded are skipped. Every row fails if the samples can no longer be read: the grades of
+        other graders are retained.
+        """
+        samples, control = self._samples, self._control
+        if self._file is not None:
+            checkpoint = control.checkpoint = self._file.of(entry.name, repeat)
+            self._kept_now = int((checkpoint.kept(len(samples)).codes != MISSING).sum())
+            self.kept += self._kept_now
         try:
-            return await self._grade_all(entry, repeat)
+            if repeat == 0:
+                return await entry.grade_all(samples, control)
+            rows = shuffled_rows(len(samples), repeat, BATCH_ROWS if samples.is_lazy else None)
+            if control.checkpoint is not None:
+                control.checkpoint = control.checkpoint.of_rows(rows)
+            grades = await entry.grade_all(samples.take(rows), control)
+            return grades.take(np.argsort(rows))
         except UnreadableRowsError as error:
-            grades = Grades.empty(len(self._samples))
+            grades = Grades.empty(len(samples))
             grades.ended = f"not graded: {error.what}"
             grades.finish(ErrorKind.SAMPLE, f"{error.what}; {error.where}, found {error.found}")
             return grades
 
-    async def _grade_all(self, entry: Entry, repeat: int) -> Grades:
-        """One pass of a grader in the repeat's order of rows; the grades are returned in the samples' order."""
-        if repeat == 0:
-            return await entry.grade_all(self._samples, self._control)
-        block = BATCH_ROWS if self._samples.is_lazy else None
-        rows = shuffled_rows(len(self._samples), repeat, block)
-        if self._control.checkpoint is not None:
-            self._control.checkpoint = self._control.checkpoint.of_rows(rows)
-        grades = await entry.grade_all(self._samples.take(rows), self._control)
-        return grades.take(np.argsort(rows))
-
-    def _report_if_due(self) -> None:
-        if time.monotonic() - self._last_report >= 0.1:
-            self._report_progress()
-
-    def _report_progress(self) -> None:
+    def _report_progress(self, min_seconds: float = 0.0) -> None:
+        """Report to the listener, unless the last report is more recent than this."""
+        if time.monotonic() - self._last_report < min_seconds:
+            return
         self._last_report = time.monotonic()
         finished = [grades for passes in list(self.passes.values()) for grades in passes]
         progress_now = Progress(

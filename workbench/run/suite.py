@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from workbench.core import background
 from workbench.core.background import HEARTBEAT_SECONDS
 from workbench.core.display_text import visible
 from workbench.core.progress import OnProgress, Progress
@@ -312,17 +314,13 @@ class Job(Generic[R]):
     ) -> None:
         self.progress, self.cancelled = None, False
         self._work, self._listen, self._ended = work, listen, ended
-        self._report: R | None = None
-        self._error: BaseException | None = None
+        self._outcome: Future[R] = Future()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._go, name="workbench-run", daemon=True)
         self._thread.start()
 
     def _go(self) -> None:
-        try:
-            self._report = self._work(self._note)
-        except BaseException as error:  # noqa: BLE001 (raised again for the waiting caller)
-            self._error = error
+        background.settle(self._outcome, lambda: self._work(self._note))
         try:
             if self._ended is not None:
                 self._ended(self)
@@ -338,12 +336,12 @@ class Job(Generic[R]):
     @property
     def done(self) -> bool:
         """Whether it is over, by itself or by `cancel`."""
-        return self._report is not None or self._error is not None
+        return self._outcome.done()
 
     @property
     def error(self) -> BaseException | None:
         """The error that ended it; None while it runs, and if there is a report."""
-        return self._error
+        return self._outcome.exception() if self.done else None
 
     def cancel(self) -> None:
         """Request a stop. Rows in progress have two seconds; the report contains what was graded."""
@@ -362,13 +360,7 @@ class Job(Generic[R]):
         is_own_thread = threading.current_thread() is self._thread  # `ended` runs there and may call this
         if not is_own_thread and not self._over.wait(timeout):
             raise TimeoutError(f"the run still continues after {timeout} s")
-        return self._result()
-
-    def _result(self) -> R:
-        if self._error is not None:
-            raise self._error
-        assert self._report is not None
-        return self._report
+        return self._outcome.result()
 
     def __await__(self) -> Generator[Any, None, R]:
         """Wait in short steps, so that an interrupt is processed; it cancels the run."""
@@ -381,10 +373,10 @@ class Job(Generic[R]):
         finally:
             if not self._over.is_set():
                 self.cancel()
-        return self._result()
+        return self._outcome.result()
 
     def __repr__(self) -> str:
         if self.done:
-            return "Job(failed)" if self._error is not None else "Job(done)"
+            return "Job(failed)" if self.error is not None else "Job(done)"
         at = self.progress
         return "Job(starting)" if at is None else f"Job({at.done:,} of {at.total:,})"

@@ -100,25 +100,27 @@ class WholeRun(PartedRun[PartRows]):
         run = PartRun(self.entries, self.samples, self.settings, self.judge_run, self._file)
         stopped = run.go(listen)
         self.passes = run.passes
-        self._note_kept(run.kept)
+        self._add_kept(run.kept)
         self.add_notes(run.notes)
         return stopped
 
-    def _note_kept(self, kept: int) -> None:
-        if self._file is not None and kept:
-            self.notes.append(self._file.kept_note(kept, self.planned))
+    def _add_kept(self, n_kept: int) -> None:
+        """Count the grades of earlier runs, with a note for the user."""
+        self.done += n_kept
+        if self._file is not None and n_kept:
+            self.notes.append(self._file.kept_note(n_kept, self.planned))
 
     def parts(self) -> Iterator[PartRows]:
         """Partitions with the row indices, by grader, that an earlier run has not graded in each repeat."""
         if self.client is None:
             yield PartRows(0, {})
             return
-        missing = {entry.name: np.zeros(len(self.samples), np.bool_) for entry in self.entries}
+        n_kept, missing = 0, {entry.name: np.zeros(len(self.samples), np.bool_) for entry in self.entries}
         for name, repeat in self._all_passes():
             is_kept = self._kept(name, repeat).codes != MISSING
             missing[name] |= ~is_kept
-            self.done += int(is_kept.sum())
-        self._note_kept(self.done)
+            n_kept += int(is_kept.sum())
+        self._add_kept(n_kept)
         assert self.samples.dask_columns is not None
         for number, (first, last) in enumerate(pairwise(self.samples.dask_columns.bounds.tolist())):
             rows = {name: first + np.flatnonzero(own[first:last]) for name, own in missing.items()}

@@ -15,7 +15,7 @@ from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import SCORED
 from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
 from workbench.sandbox.host.batches import BatchSlice
-from workbench.sandbox.host.program import CHECKS, Program, read_checks
+from workbench.sandbox.host.program import Program, load_problem
 from workbench.sandbox.host.results import Request, RowResults, WorkerSlot, page_of
 from workbench.sandbox.host.worker import Worker, WorkerLostError
 from workbench.sandbox.host.zygote import is_stopped
@@ -88,9 +88,8 @@ class Member(WorkerSlot):
         Raises:
             WorkerLostError: The reply is malformed.
         """
-        failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
-        if failed:
-            return GradeError(ErrorKind.LOAD, f"{failed[0][0]}: {failed[0][2]}")
+        if (problem := load_problem(reply)) is not None:
+            return problem
         printed = reply.get("output")
         self.printed = printed if isinstance(printed, str) else ""
         self.state, self.loaded, self.load_seconds = "idle", True, time.monotonic() - self.since

@@ -434,6 +434,12 @@ def verdict(
     return GradeError(ErrorKind.CRASH, f"the grader crashed its process ({_signal_name(number)})")
 
 
+def load_verdict(death: WorkerLostError, status: int | None, seconds: float) -> GradeError:
+    """The error of every row if a worker ended while it loaded the module."""
+    found = verdict(death, status, seconds, missing="the module did not load")
+    return GradeError(ErrorKind.LOAD, found.message)
+
+
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name

@@ -22,12 +22,13 @@ from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, MAX_ROWS, NOT_SCORED, NOTED_ROWS
-from workbench.sandbox.host.program import CHECKS, SHARED_SECONDS, Program, read_checks, weakest
+from workbench.sandbox.host.program import SHARED_SECONDS, Program, load_problem, weakest
 from workbench.sandbox.host.results import (
     Request,
     RowResults,
     WorkerSlot,
     ends_loading,
+    load_verdict,
     page_of,
     read_done,
     verdict,
@@ -233,15 +234,13 @@ class SandboxRun:
         if reply is None:
             return  # cancelled: the next step sees it
         self._note_output(reply)
-        failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
-        if failed:
-            self._refuse(f"{failed[0][0]}: {failed[0][2]}")
+        self._refuse(load_problem(reply))
         slot.loaded = True
 
-    def _refuse(self, message: str) -> None:
-        """The program does not load, and would not in another worker: stop without a retry."""
-        self._load_problem = GradeError(ErrorKind.LOAD, message)
-        self._outcome.stopped = "load"
+    def _refuse(self, problem: GradeError | None) -> None:
+        """Stop without a retry if the program does not load: it would not in another worker."""
+        if problem is not None:
+            self._load_problem, self._outcome.stopped = problem, "load"
 
     def _request(self, slot: WorkerSlot, rows: tuple[int, int]) -> bool:
         """Send a request for a range of rows; returns whether that was possible."""
@@ -364,7 +363,7 @@ class SandboxRun:
         self._outcome.lost, self._graded_at_loss = self._lost.total, self._graded_rows()
         if not slot.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds
-            self._refuse(verdict(death, status, seconds, missing="the module did not load").message)
+            self._refuse(load_verdict(death, status, seconds))
         if not self._outcome.stopped and self._busy():
             self._outcome.stopped = self._lost.enough(self._results.done, death.reason)
 

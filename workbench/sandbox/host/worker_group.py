@@ -20,7 +20,15 @@ from workbench.sandbox.child.protocol import NOTED_ROWS
 from workbench.sandbox.host.batches import Batch, BatchSlice, RowQueue, RowTimes
 from workbench.sandbox.host.member import MAX_ROWS, Member
 from workbench.sandbox.host.program import SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.results import FIRST_ROWS, OUTSIDE, cause_of, ends_loading, twice, verdict
+from workbench.sandbox.host.results import (
+    FIRST_ROWS,
+    OUTSIDE,
+    cause_of,
+    ends_loading,
+    load_verdict,
+    twice,
+    verdict,
+)
 from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import START_SECONDS, StartError
 
@@ -278,8 +286,7 @@ class WorkerGroup:
             self._settle(member)
             self._waiting.put_back(back)
         elif state == "loading" and self._is_load_error(death, status):
-            error = verdict(death, status, self._limits.hard_load_seconds, missing="the module did not load")
-            self._fail_waiting(GradeError(ErrorKind.LOAD, error.message))
+            self._fail_waiting(load_verdict(death, status, self._limits.hard_load_seconds))
         if self._losses >= _MAX_LOSSES or self._from_outside >= _MAX_KILLED:
             self._give_up(death)
 
