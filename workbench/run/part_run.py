@@ -304,9 +304,12 @@ class PartedRun(ABC, Generic[Part]):
         Args:
             listen: Receives progress; if it returns False, the run stops.
         """
-        parts, progress = list(self.parts()), _WholeProgress(listen, self)
+        parts = list(self.parts())
+        if len(parts) == 1:
+            return self.grade(parts[0], listen)
+        progress = _WholeProgress(listen, self)
         for number, part in enumerate(parts, 1):
-            if self.grade(part, listen if len(parts) == 1 else progress):
+            if self.grade(part, progress):
                 return True
             if progress.is_stopped and number < len(parts):
                 return True

@@ -101,7 +101,7 @@ class WholeRun(PartedRun[PartRows]):
         stopped = run.go(listen)
         self.passes = run.passes
         self._add_kept(run.kept)
-        self.add_notes(run.notes)
+        self.notes += run.notes
         return stopped
 
     def _add_kept(self, n_kept: int) -> None:

@@ -37,7 +37,7 @@ _EARLY_SECONDS = 0.02
 
 
 _LARGE_BYTES = 256 * 1024
-"""Seconds. In a large call, a slower row is graded in a worker for such rows, so that no other row waits for it."""
+"""Bytes. In a large call, larger rows are graded in a worker for such rows, so that no other row waits for them."""
 
 
 @dataclass(frozen=True)

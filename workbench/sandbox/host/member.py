@@ -113,7 +113,7 @@ class Member(WorkerSlot):
         self.since = time.monotonic()
         self.seq = worker.send({"op": "grade_isolated" if alone else "grade_batch", "rows": rows, **times})
         self.pieces, self.results = pieces, RowResults(len(rows), noted=program.noted)
-        self.requests.append(Request(0, len(rows), 0, 0))
+        self.requests.append(Request(0, len(rows), 0, 0, len(rows)))
         self.state, self.stuck, self.mark, self.n_flushed, self.cut_at = "busy", False, -1, 0, None
 
     def page(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:

@@ -53,11 +53,8 @@ class Request:
     count: int
     half: int
     seq: int
+    asked: int
     size: int = 0
-    asked: int = 0
-
-    def __post_init__(self) -> None:
-        self.asked = self.asked or self.count
 
 
 @dataclass(eq=False)
@@ -243,6 +240,8 @@ class NoteMemory:
 
     def errors(self, reply: Mapping[str, Any]) -> dict[int, GradeError]:
         """The error table of a reply; if no memory remains, the texts are cut to 100 characters."""
+        if not reply.get("errors"):
+            return {}
         errors = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
         # As a set: rows that fail for the same reason share its text.
         self._left -= sum(map(sys.getsizeof, {error.message for error in errors.values()}))

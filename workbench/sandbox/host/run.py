@@ -264,7 +264,7 @@ class SandboxRun:
         except WorkerLostError:
             slot.ranges.appendleft((start, stop))
             raise
-        slot.requests.append(Request(start, stop - start, half, seq, command.get("size", 0)))
+        slot.requests.append(Request(start, stop - start, half, seq, stop - start, command.get("size", 0)))
         return True
 
     def _sent(

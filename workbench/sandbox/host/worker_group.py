@@ -105,11 +105,11 @@ class WorkerGroup:
                 self._watch(member, now)
         self._start_workers(now)
         for member in list(self.members):
-            at_work = sum(other.state == "busy" for other in self.members)
-            places = min(self._wanted() - self._moving, self._most_at_work(now) - at_work)
-            if member.state == "idle" and places > 0:
-                with self._losing(member):
-                    self._hand_out(member, places)
+            if member.state == "idle" and self._waiting.rows:
+                wanted, most = self._demand(now)
+                if (places := min(wanted - self._n_busy + self._n_stuck, most - self._n_busy)) > 0:
+                    with self._losing(member):
+                        self._hand_out(member, places)
         self._close_idle(now)
 
     def read(self, member: Member) -> None:
@@ -149,9 +149,11 @@ class WorkerGroup:
 
     def _start_workers(self, now: float) -> None:
         """Start workers for rows that wait while no worker is free."""
-        moving = sum(not member.stuck for member in self.members)  # includes those that are starting
-        most = self._most_at_work(now)
-        while moving < self._wanted() and len(self.members) < most:
+        if not self._waiting.rows:
+            return
+        wanted, most = self._demand(now)
+        moving = len(self.members) - self._n_stuck  # includes those that are starting
+        while moving < wanted and len(self.members) < most:
             try:
                 worker = self._start()
             except SandboxError as error:
@@ -163,33 +165,33 @@ class WorkerGroup:
             moving += 1
 
     @property
-    def _moving(self) -> int:
-        """Workers whose current rows do not hang."""
-        return sum(member.state == "busy" and not member.stuck for member in self.members)
+    def _n_busy(self) -> int:
+        return [member.state for member in self.members].count("busy")
 
-    def _wanted(self) -> int:
-        """Number of workers justified by the waiting rows, including those at work."""
-        rows = self._waiting.rows
-        if not rows:
-            return 0
-        usual = min(self._workers, max(1, int(self._times.commands(rows)) + self._moving))
+    @property
+    def _n_stuck(self) -> int:
+        """Busy workers whose current rows hang."""
+        return [member.stuck for member in self.members].count(True)
+
+    def _demand(self, now: float) -> tuple[int, int]:
+        """Number of workers justified by the waiting rows, including those at work, and the maximum at work.
+
+        The maximum is the number of cores, plus one per row that certainly hangs.
+        """
+        rows, n_busy, n_stuck = self._waiting.rows, self._n_busy, self._n_stuck
+        usual = min(self._workers, max(1, int(self._times.commands(rows)) + n_busy - n_stuck))
+        most = max(self._workers, self._cores)
+        if n_stuck and self._times.known:
+            least = self._hang_seconds
+            hanging = sum(member.stuck and now - member.since_mark > least for member in self.members)
+            most += min(EXTRA_WORKERS, 2 * hanging)
         # If rows hang there may be more of them: the number doubles with each one found.
-        stuck = sum(member.stuck for member in self.members)
-        return max(usual, min(stuck, rows))
-
-    def _most_at_work(self, now: float) -> int:
-        """Maximum workers grading at the same time: the number of cores, plus one per row that certainly hangs."""
-        usual = max(self._workers, self._cores)
-        if not self._times.known:
-            return usual  # no row time is known yet
-        least = self._hang_seconds
-        hanging = sum(member.stuck and now - member.since_mark > least for member in self.members)
-        return usual + min(EXTRA_WORKERS, 2 * hanging)
+        return max(usual, min(n_stuck, rows)), most
 
     @property
     def _hang_seconds(self) -> float:
         """Seconds at one row after which it counts as hanging, given the current number of busy workers."""
-        return self._times.hang_seconds(sum(member.state == "busy" for member in self.members) / self._cores)
+        return self._times.hang_seconds(self._n_busy / self._cores)
 
     def _note_started(self, member: Member, info: Mapping[str, Any]) -> None:
         worker = member.running
