@@ -16,10 +16,11 @@ from workbench.data.packed import Packed, Stream
 from workbench.data.samples import encoding
 from workbench.sandbox.child.protocol import NOT_SCORED
 from workbench.sandbox.host import run as run_module
+from workbench.sandbox.host.losses import MIN_CRASHES
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.results import page_of
-from workbench.sandbox.host.run import MIN_CRASHES, SandboxRun
+from workbench.sandbox.host.run import SandboxRun
 from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
 ROWS = 100_000

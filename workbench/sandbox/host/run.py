@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,9 @@ from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, MAX_ROWS, NOT_SCORED, NOTED_ROWS
+from workbench.sandbox.host.losses import OUTSIDE, Lost, RowBlame, cause_of, ends_loading, load_verdict
 from workbench.sandbox.host.program import SHARED_SECONDS, Program, load_problem, weakest
-from workbench.sandbox.host.results import (
-    Request,
-    RowResults,
-    WorkerSlot,
-    ends_loading,
-    load_verdict,
-    page_of,
-    read_done,
-    verdict,
-)
+from workbench.sandbox.host.results import Request, RowResults, WorkerSlot, current_row, page_of, read_done
 from workbench.sandbox.host.worker import BUFFER_BYTES, TIMED_OUT, Worker, WorkerLostError, readable
 
 _TARGET_SECONDS = 0.05
@@ -44,58 +36,6 @@ _DECODED_BYTES = 20_000_000
 _TICK_SECONDS = 0.05
 _GRACE_SECONDS = 1.0
 """Grace period in seconds for running ranges when a run is stopped: on an idle machine they take a twentieth of it."""
-LOST_SHARE = 0.1
-"""Crashed workers per decided row above which a run stops. A worker start takes as long as grading thousands of rows,
-so above one in ten nearly all time is spent starting workers. Frequent crashes are also not random, so the mean
-of the other rows would be a poor estimate for the grader."""
-MIN_CRASHES = 30
-"""Crashes before the ratio counts. Fewer take only seconds; at 30 the standard error of the ratio is a fifth of it
-(1/sqrt(30)), so a cluster of bad rows at the start of a file does not stop the run."""
-
-
-@dataclass
-class Lost:
-    """Counts the worker crashes of one run.
-
-    Attributes:
-        most_in_row: Consecutive crashes of one slot without a graded row before the run stops. Crashes of different
-            slots are not consecutive: two workers that each meet two bad rows show nothing about the rows after them.
-        total: Crashes so far.
-        in_row: Crashes of each slot since the last graded row of any slot.
-    """
-
-    most_in_row: int
-    total: int = 0
-    in_row: Counter[WorkerSlot] = field(default_factory=Counter)
-
-    def add(self, slot: WorkerSlot, *, has_graded: bool) -> None:
-        """Count one crash.
-
-        Args:
-            slot: The slot of the crashed worker.
-            has_graded: Whether any worker has graded a row since the last crash.
-        """
-        self.total += 1
-        if has_graded:
-            self.in_row.clear()
-        self.in_row[slot] += 1
-
-    def enough(self, decided: int, reason: str) -> str:
-        """Why the run must stop; "" if it may continue.
-
-        Args:
-            decided: Rows that have a score, a failure or a skip.
-            reason: Why the last worker ended.
-        """
-        in_row = max(self.in_row.values(), default=0)
-        if in_row >= self.most_in_row:
-            return f"stopped after {in_row} consecutive worker crashes ({reason}); remaining rows not graded"
-        if self.total >= MIN_CRASHES and self.total > LOST_SHARE * decided:
-            return (
-                f"stopped after {self.total:,} worker crashes on {decided:,} rows, more than one in ten ({reason}); "
-                "remaining rows not graded"
-            )
-        return ""
 
 
 @dataclass
@@ -151,6 +91,7 @@ class SandboxRun:
         self._slots: list[WorkerSlot] = []
         self._unsent = WorkerSlot(deque())
         self._lost, self._graded_at_loss = Lost(self._limits.lost_workers), 0
+        self._blame, self._killed_at = RowBlame(self._limits.hard_row_seconds), set[int]()
         self._reported_at = 0.0
         self._load_problem: GradeError | None = None
 
@@ -356,10 +297,15 @@ class SandboxRun:
         has_graded = self._graded_rows() > self._graded_at_loss
         for request in reversed(requests[1:]):
             slot.ranges.appendleft((request.first, request.first + request.count))
+        # A signal of the row itself is its crash: another attempt would cost another worker.
+        cause = OUTSIDE if cause_of(death, status) == OUTSIDE else ""
         for request, scores, bits in pages:
-            error = verdict(death, status, self._limits.hard_row_seconds)
+            row = request.first + current_row(request, bits)
+            error = self._blame.error(death, status, cause, OUTSIDE if row in self._killed_at else "")
+            if error is None:
+                self._killed_at.add(row)
             has_graded |= self._results.recover_rows(slot, request, (scores, bits), error)
-        self._lost.add(slot, has_graded=has_graded)
+        self._lost.add(slot, has_graded=has_graded, is_killed=bool(cause))
         self._outcome.lost, self._graded_at_loss = self._lost.total, self._graded_rows()
         if not slot.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds

@@ -18,17 +18,10 @@ from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.system_limits import cores
 from workbench.sandbox.child.protocol import NOTED_ROWS
 from workbench.sandbox.host.batches import Batch, BatchSlice, RowQueue, RowTimes
+from workbench.sandbox.host.losses import MAX_KILLED, OUTSIDE, RowBlame, cause_of, ends_loading, load_verdict
 from workbench.sandbox.host.member import MAX_ROWS, Member
 from workbench.sandbox.host.program import SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.results import (
-    FIRST_ROWS,
-    OUTSIDE,
-    cause_of,
-    ends_loading,
-    load_verdict,
-    twice,
-    verdict,
-)
+from workbench.sandbox.host.results import FIRST_ROWS
 from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import START_SECONDS, StartError
 
@@ -42,10 +35,6 @@ _MAKING_SECONDS, _MAKINGS = 0.1, 4.0
 """Time to prepare a module again: these seconds, plus this multiple of its load time."""
 _MAX_LOSSES = 3
 """Consecutive worker crashes without a decided row after which the remaining rows fail."""
-_MAX_KILLED = 12
-"""The same for workers that were ended from outside: starting another takes at most 0.1 s."""
-_DOUBT_SECONDS = 60.0
-"""Seconds after an end from outside during which a crash may have the same cause: no row is blamed for it."""
 _EXTRA_IDLE_SECONDS = 60.0
 """Seconds without work after which the workers beyond the usual number end."""
 _CLOSED = GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed")
@@ -77,7 +66,7 @@ class WorkerGroup:
         self._waiting, self._cores = RowQueue(), cores()
         self._times = RowTimes(program.limits.row_seconds, rows=1 if alone else FIRST_ROWS)
         self._losses = self._from_outside = 0
-        self._crashed_loading, self._outside_until = False, 0.0
+        self._crashed_loading, self._blame = False, RowBlame(program.limits.hard_row_seconds)
         self._worked = time.monotonic()
         self.members: list[Member] = []
         self._open: set[Batch] = set()
@@ -280,7 +269,7 @@ class WorkerGroup:
         self._close_member(member)
         if cause_of(death, status) == OUTSIDE:
             self._from_outside += 1
-            self._outside_until = time.monotonic() + _DOUBT_SECONDS
+            self._blame.note_outside()
         else:
             self._losses += state != "idle"
         if pages is not None:
@@ -289,7 +278,7 @@ class WorkerGroup:
             self._waiting.put_back(back)
         elif state == "loading" and self._is_load_error(death, status):
             self._fail_waiting(load_verdict(death, status, self._limits.hard_load_seconds))
-        if self._losses >= _MAX_LOSSES or self._from_outside >= _MAX_KILLED:
+        if self._losses >= _MAX_LOSSES or self._from_outside >= MAX_KILLED:
             self._give_up(death)
 
     def _is_load_error(self, death: WorkerLostError, status: int | None) -> bool:
@@ -306,12 +295,8 @@ class WorkerGroup:
         """Handle the rows that an ended worker leaves unfinished."""
         cause = cause_of(death, status)
         before = member.lost_before(pages, cause) if cause else ""
-        if cause and not before:
-            return member.keep_finished(pages, noted=self._program.noted)
-        # A row that crashes its worker will crash the next one in the same way.
-        is_ours = cause and (OUTSIDE in (cause, before) or time.monotonic() < self._outside_until)
-        blame = twice(death, status) if is_ours else verdict(death, status, self._limits.hard_row_seconds)
-        back = member.recover_rows(pages, blame, self._times.rows_at_once)
+        error = self._blame.error(death, status, cause, before)
+        back = member.recover_rows(pages, error, self._times.rows_at_once)
         self._times.rows_at_once = max(1, min(self._times.rows_at_once, member.batch_rows))
         return back
 
