@@ -1,4 +1,4 @@
-"""Lost workers: why a worker ended, which row is blamed for it, and when a run stops because of too many."""
+"""Ends of workers: why a worker ended, which row is blamed for it, and when a run stops because of too many."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MAX_KILLED = 12
 
 
 class RowBlame:
-    """Decides whether a row at which a worker ended is graded once more, or what it fails with.
+    """Decides whether a row at which a worker ended is retried, or what it fails with.
 
     A row that crashes its worker will crash the next one in the same way. An end from outside shows nothing about the row.
 
@@ -64,7 +64,7 @@ class RowBlame:
         self._outside_until = time.monotonic() + _DOUBT_SECONDS
 
     def error(self, death: WorkerLostError, status: int | None, cause: str, before: str) -> GradeError | None:
-        """The row's error; None to grade it once more.
+        """The row's error; None to retry it.
 
         Args:
             death: The observed end.
@@ -145,7 +145,7 @@ class Lost:
     Attributes:
         most_in_row: Consecutive crashes of one slot without a graded row before the run stops. Crashes of different
             slots are not consecutive: two workers that each meet two bad rows show nothing about the rows after them.
-        total: Lost workers so far.
+        total: Ended workers so far.
         in_row: Crashes of each slot since the last graded row of any slot.
         killed: Workers that were ended from outside since then.
     """
@@ -156,11 +156,11 @@ class Lost:
     killed: int = 0
 
     def add(self, slot: WorkerSlot, *, has_graded: bool, is_killed: bool) -> None:
-        """Count one lost worker.
+        """Count one ended worker.
 
         Args:
             slot: Its slot.
-            has_graded: Whether any worker has graded a row since the last loss.
+            has_graded: Whether any worker has graded a row since the last one ended.
             is_killed: Whether it was ended from outside.
         """
         self.total += 1

@@ -183,7 +183,7 @@ class RowResults:
         page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
         error: GradeError | None,
     ) -> bool:
-        """Keep the finished rows of a lost worker, fail its current row, and return the others to its slot.
+        """Keep the finished rows of an ended worker, fail its current row, and return the others to its slot.
 
         Args:
             slot: The slot of the crashed worker.
