@@ -36,14 +36,10 @@ LATE = {
     # The demo's rows are built from their rules without any installed package.
     "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.file_types"},
     # Only who grades batches of another engine needs it.
-    "run/suite.py": {
-        "workbench.run.batches",
-        "workbench.run.cluster",
-        "workbench.run.overview_run",
-        "workbench.run.queue",
-    },
+    "run/suite.py": {"workbench.run.batches", "workbench.run.overview_run"},
+    "run/whole_run.py": {"workbench.run.cluster"},
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
-    "run/suite_run.py": {"workbench.run.run_file", "workbench.store"},
+    "run/part_run.py": {"workbench.run.run_file", "workbench.store"},
     # pandas takes a third of a second, and these tables are rarely asked for.
     "deploy/reward/stats.py": {"workbench.core.safe_frame"},
     "store/labels.py": {"workbench.core.safe_frame"},

@@ -24,7 +24,8 @@ grader = wb.FunctionGrader.from_source("async def grade(thread):\\n    return 1.
 samples = wb.Samples([{"prompt": "a", "completion": str(i)} for i in range(500)])
 samples.packed, grader.run  # what is imported late
 thread = wb.StringThread([("user", "a"), ("assistant", "b")])
-import workbench.sandbox.host.worker_pool, workbench.run.suite_run, workbench.report
+import workbench.sandbox.host.worker_pool, workbench.run.part_run, workbench.report
+sys.dont_write_bytecode = True  # it would be cut off by a limit on the size of files
 number = getattr(resource, sys.argv[1])
 resource.setrlimit(number, (int(sys.argv[2]), resource.getrlimit(number)[1]))
 try:

@@ -1,6 +1,7 @@
 """Workers lost in runs of 100,000 rows: every other row is graded once, and neither memory nor processes grow."""
 
 import marshal
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,9 +14,13 @@ from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
 from workbench.data.packed import Packed, Stream
 from workbench.data.samples import encoding
+from workbench.sandbox.child.protocol import NOT_SCORED
+from workbench.sandbox.host import run as run_module
+from workbench.sandbox.host.losses import MIN_CRASHES
 from workbench.sandbox.host.pool import Pool
 from workbench.sandbox.host.program import Limits, Program
-from workbench.sandbox.host.run import MIN_CRASHES
+from workbench.sandbox.host.results import page_of
+from workbench.sandbox.host.run import SandboxRun
 from workbench.sandbox.host.worker_pool import new_owner, worker_pool
 
 ROWS = 100_000
@@ -115,6 +120,39 @@ def test_workers_that_graded_rows_are_not_lost_in_a_row(own, packed):
     text = CRASHES.format("i % 25_000 == 1").replace("float(i)", "Grade(float(i))")
     outcome = run(own, "from workbench import Grade\n" + text, packed, workers=4)
     assert kinds(outcome.grades) == dict.fromkeys(range(1, ROWS, 25_000), ErrorKind.CRASH)
+
+
+def test_losses_of_two_workers_are_not_in_a_row(own, packed):
+    """Each worker meets two bad rows first: four are lost before any row is graded, and the others are still graded."""
+    bad = [0, 1, ROWS // 2, ROWS // 2 + 1]
+    outcome = run(own, CRASHES.format(f"i in {set(bad)}"), packed)
+    assert kinds(outcome.grades) == dict.fromkeys(bad, ErrorKind.CRASH)
+    assert (outcome.lost, outcome.stopped) == (len(bad), "")
+
+
+def test_rows_graded_meanwhile_count_before_their_reply(own, packed, monkeypatch):
+    """A busy host reads replies late: rows that the other worker's page shows as graded come in between all the same."""
+    start = SandboxRun._start_worker
+
+    def start_later(self, slot):
+        """Start a successor once the other worker has graded another row of a range whose reply nobody has read."""
+        running = [other for other in self._slots if other is not slot and other.worker and other.requests]
+        if slot.ranges[0][0] in range(1, 4) and running:
+            before = graded_rows(running[0])
+            while graded_rows(running[0]) == before < running[0].requests[0].count:
+                time.sleep(0.005)
+        start(self, slot)
+
+    def graded_rows(slot):
+        return int((page_of(slot, slot.requests[0])[1] != NOT_SCORED).sum())
+
+    monkeypatch.setattr(SandboxRun, "_start_worker", start_later)
+    monkeypatch.setattr(run_module, "SHARED_SECONDS", 20.0)
+    slow = f"    if {ROWS // 2} <= i < {ROWS // 2 + 8}:\n        __import__('time').sleep(0.2)\n    return"
+    text = CRASHES.format("i in {0, 1, 2, 3}").replace("    return", slow)
+    outcome = run(own, text, packed)
+    assert kinds(outcome.grades) == dict.fromkeys(range(4), ErrorKind.CRASH)
+    assert (outcome.lost, outcome.stopped) == (4, "")
 
 
 def test_three_lost_in_a_row_end_it(own, packed):

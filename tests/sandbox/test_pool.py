@@ -17,9 +17,9 @@ from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
 from workbench.data.packed import pack
+from workbench.sandbox.host.losses import MIN_CRASHES
 from workbench.sandbox.host.pool import Pool, pool
 from workbench.sandbox.host.program import Limits, Program
-from workbench.sandbox.host.run import MIN_CRASHES
 
 FAST = Limits(row_seconds=0.3, load_seconds=2.0, memory_mb=256)
 
@@ -720,7 +720,7 @@ def test_a_killed_zygote_is_replaced():
 
 
 def test_a_zygote_killed_in_mid_run_loses_nothing_scored():
-    """Workers die with their zygote; a new one takes over, and at most the rows in flight fail."""
+    """Workers die with their zygote; a new one takes over and grades the rows in flight again."""
     own = Pool()
     killed = []
 
@@ -732,8 +732,33 @@ def test_a_zygote_killed_in_mid_run_loses_nothing_scored():
     program = Program("import time\nasync def grade(t):\n    time.sleep(0.005)\n    return 1.0\n", FAST)
     outcome = own.run(program, rows(200), workers=1, on_progress=kill)
     assert killed
-    assert outcome.grades.n_scored >= 199
+    assert outcome.grades.n_scored == 200
     own.close()
+
+
+def test_a_worker_killed_at_a_row_fails_it_the_second_time():
+    """A run tries a row again whose worker a user or the system killed; at the second time it fails as *sandbox*."""
+    for n_kills, errors in ((1, {}), (2, {3: ErrorKind.SANDBOX})):
+        own, started, kills = Pool(), [], []
+        start = own._worker
+
+        def start_noted(*args, start=start, started=started, **settings):
+            started.append(start(*args, **settings))
+            return started[-1]
+
+        def kill(done, failed, grades, started=started, kills=kills, n_kills=n_kills):
+            if done == 3 and len(kills) < n_kills and started[-1].pid not in kills:
+                kills.append(started[-1].pid)
+                os.kill(started[-1].pid, signal.SIGKILL)
+
+        own._worker = start_noted
+        text = "import time\nasync def grade(t):\n    time.sleep(0.6 if t.completion() == '3' else 0)\n    return 1.0\n"
+        outcome = own.run(Program(text, Limits(row_seconds=20)), rows(6), workers=1, on_progress=kill)
+        own.close()
+        assert len(kills) == n_kills == outcome.lost
+        assert {row: error.kind for row, error in outcome.grades.errors.items()} == errors
+        assert outcome.grades.n_scored == 6 - len(errors)
+        assert outcome.stopped == ""
 
 
 def test_descriptors_above_a_thousand_work():

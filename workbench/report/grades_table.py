@@ -176,3 +176,17 @@ def grades_of_record(words: str, data: bytes) -> tuple[NDArray[np.intp], Grades]
     for word in WORDS:
         setattr(grades, word, known[word])
     return rows, grades
+
+
+GradeRecords = list[tuple[str, bytes]]
+"""Grades of consecutive rows as plain data; see `records`."""
+
+
+def pack_grades(grades: Grades) -> GradeRecords:
+    """Grades as plain data, for another process."""
+    return list(records(np.arange(len(grades), dtype=np.intp), grades))
+
+
+def unpack_grades(packed: GradeRecords) -> Grades:
+    """The grades of `pack_grades`."""
+    return Grades.joined([grades_of_record(*one) for one in packed])

@@ -18,8 +18,9 @@ from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine_repeats
 from workbench.judges.judge_run import JudgeRun
 from workbench.report.grades_table import GRADE_COLUMNS, grade_columns
-from workbench.run.queue import Plan, shared_address
-from workbench.run.suite_run import Run, RunSettings, check_ready, ending_notes_of, open_run_store
+from workbench.run.cluster import Plan, shared_address
+from workbench.run.part_run import RunSettings, check_ready, open_run_store
+from workbench.run.whole_run import WholeRun, ending_notes_of
 
 _ADDED = ("status", "score", "passed", "reasoning", "error_kind", "error", "seconds", "tokens", "cost")
 """Parts of each grade that become a column "<grader>.<name>"; see `GRADE_COLUMNS`."""
@@ -132,12 +133,13 @@ class BatchGrader:
             check_ready(entry, None)
         with open_run_store(self._settings.store) as store:
             judge_run = JudgeRun(replies=None if store is None else store.replies)
-            run = Run(entries, samples, self._settings, judge_run)
-            grades, is_stopped = run.go(lambda _: None)
-        if is_stopped:  # `go` returned the existing grades, but the calling loop must stop
+            run = WholeRun(entries, samples, self._settings, judge_run)
+            is_stopped = run.go(lambda _: None)
+        if is_stopped:  # the existing grades are known, but the calling loop must stop
             raise KeyboardInterrupt
-        for note in ending_notes_of(run, judge_run, interrupted=False):
+        for note in ending_notes_of(run, interrupted=False):
             warnings.warn(note, stacklevel=2)
+        grades = run.grades()
         if self._rule is not None:
             grades[self._column] = combine_repeats(entries, grades, self._rule)
         return grades

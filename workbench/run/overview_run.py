@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,34 +13,25 @@ import numpy as np
 import pyarrow as pa
 
 from workbench.core import background
-from workbench.core.display_text import counted, one_line
-from workbench.core.errors import FormatError, ReportError, WorkbenchError
+from workbench.core.display_text import counted
+from workbench.core.errors import FormatError, ReportError
 from workbench.core.files import check_writable
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import Grades
-from workbench.core.progress import Bar, OnProgress, Progress
+from workbench.core.progress import Bar, OnProgress
 from workbench.core.safe_frame import SafeFrame
 from workbench.data.samples import Samples, as_samples
 from workbench.data.samples.columns import every_role
 from workbench.data.samples.frame_columns import UnreadableRowsError
-from workbench.judges.budget import Budget
 from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun
 from workbench.report.digests import COMPARED, fingerprints_of
 from workbench.report.parquet import require_own_file
 from workbench.report.settings import check_settings
-from workbench.run.cluster import PartitionTask
+from workbench.run.cluster import ClusterQueue
 from workbench.run.overview import GraderSummary, Overview
-from workbench.run.part_summary import (
-    PartSummary,
-    PartTask,
-    RowSample,
-    part_path,
-    summarise_in_worker,
-    summarise_part,
-)
-from workbench.run.queue import PartitionQueue, Plan, cluster_of, shared_address
+from workbench.run.part_run import PartedRun, RunSettings, cluster_of, open_budget, open_run_store
+from workbench.run.part_summary import PartSummary, RowSample, Summary, part_path
 from workbench.run.suite_definition import SuiteDefinition, report_on
-from workbench.run.suite_run import RunSettings, open_budget, open_run_store, repeats_of
 
 _COMPARED = "Only the first 1,000 and the last 100 rows of a part are compared with those of the earlier run."
 PART_ROWS = 65_536
@@ -93,36 +82,9 @@ class OverviewPlan:
             return [int(bound) for bound in data.bounds]
         return [*range(0, count, PART_ROWS), count] if count else [0, 0]
 
-    @property
-    def total(self) -> int:
-        """Number of grades."""
-        return len(self.samples) * self._grades_a_row
-
-    @property
-    def _grades_a_row(self) -> int:
-        return sum(repeats_of(self.suite.entries, self.settings.repeats).values())
-
-    def counts(self, part: PartSummary) -> tuple[int, int]:
-        """Number of grades of a part, over all graders and repeats, and of those that failed."""
-        return part.rows * self._grades_a_row, sum(
-            part.graders[entry.name].failed for entry in self.suite.entries
-        )
-
-    def task(self, **grading: Any) -> PartTask:
-        """How a part is graded, except for its number.
-
-        Args:
-            grading: Fields of `PartitionTask` that depend on where it is graded.
-        """
-        columns, settings = every_role(self.samples.columns), self.settings
-        return PartTask(
-            PartitionTask(
-                Plan.of(self.suite.entries),
-                columns,
-                repeats=settings.repeats,
-                text_chats=self.samples.text_chats,
-                **grading,
-            ),
+    def summary(self) -> Summary:
+        """How a part is summarised, except for its number."""
+        return Summary(
             number=0,
             first=0,
             fingerprints=self.fingerprints,
@@ -130,8 +92,7 @@ class OverviewPlan:
             cut=RowSample(self.sample).cut,
             rule=self.suite.combine,
             column=self.suite.column,
-            reduce=settings.reduce,
-            labels=settings.labels,
+            labels=self.settings.labels,
             # Workers of a cluster may have another working directory.
             folder=None if self.folder is None else str(Path(self.folder).absolute()),
         )
@@ -146,7 +107,6 @@ class Collected:
         graders: The summary of each grader, by name, in the graders' order.
         parts: For each part its number, rows, and for each grader scored and failed rows and mean: the lines of a table.
         lost: Parts that were not graded at all, with the reason.
-        notes: Notes for the user.
         kept: Number of grades that earlier runs had stored.
         is_left: Whether another call would have more to grade.
     """
@@ -155,7 +115,6 @@ class Collected:
     graders: dict[str, GraderSummary] = field(default_factory=dict)
     parts: list[dict[str, Any]] = field(default_factory=list)
     lost: dict[int, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
     kept: int = 0
     is_left: bool = False
 
@@ -181,7 +140,6 @@ class Collected:
         self.sample.add(part.sampled, part.cut)
         self.kept += part.kept
         self.is_left = self.is_left or part.is_left
-        self.notes += [note for note in part.notes if note not in self.notes]
 
 
 def run_overview(
@@ -200,19 +158,11 @@ def run_overview(
     check_settings(samples[:0], preset=settings.preset)
     spending = open_budget(plan.suite.entries, settings.budget)
     _prepare(plan)
-    client = cluster_of(samples)
-    with open_run_store(settings.store if client is None else None) as store:
-        judge_run = JudgeRun(spending, None if store is None else store.replies)
-        with Bar(plan.total, show=progress is True) as bar:
-            listen = progress if callable(progress) else bar
-            if client is None:
-                collected, stopped = _collect_here(plan, judge_run, listen)
-            else:
-                queue = _OverviewQueue(client, plan, judge_run)
-                collected, stopped = queue.collected, queue.work_off(listen)
-                if queue.error is not None:
-                    raise queue.error
-    return _overview(plan, collected, _notes(plan, collected, judge_run, stopped=stopped))
+    with open_run_store(settings.store if cluster_of(samples) is None else None) as store:
+        run = OverviewRun(plan, JudgeRun(spending, None if store is None else store.replies))
+        with Bar(run.planned, show=progress is True) as bar:
+            stopped = run.go(progress if callable(progress) else bar)
+    return _overview(plan, run.collected, _notes(run, stopped=stopped))
 
 
 def _check_labels(samples: Samples, settings: RunSettings) -> None:
@@ -295,7 +245,8 @@ def _sampled(plan: OverviewPlan, sample: RowSample) -> Samples:
     return plan.samples.take(firsts[places["part"].to_numpy()] + places["row"].to_numpy())
 
 
-def _notes(plan: OverviewPlan, collected: Collected, judge_run: JudgeRun, *, stopped: bool) -> list[str]:
+def _notes(run: OverviewRun, *, stopped: bool) -> list[str]:
+    plan, collected, judge_run = run.plan, run.collected, run.judge_run
     of_all = f"{collected.rows:,} of {len(plan.samples):,} rows"
     notes = [f"Interrupted: {of_all} are in the parts that were started."] if stopped else []
     if collected.lost and not stopped:
@@ -310,7 +261,7 @@ def _notes(plan: OverviewPlan, collected: Collected, judge_run: JudgeRun, *, sto
         notes.append(f"{kept} {_COMPARED}" if is_long else kept)
     notes += [f"{name}: {why}" for name, one in collected.graders.items() for why in one.ended]
     notes += [note for name, one in collected.graders.items() for note in _unreachable_notes(name, one)]
-    notes += [*collected.lost.values(), *collected.notes]
+    notes += [*collected.lost.values(), *run.notes]
     if judge_run.store_errors:
         notes.append(
             f"{len(judge_run.store_errors):,} replies could not be stored: {judge_run.store_errors[0]}"
@@ -329,115 +280,68 @@ def _unreachable_notes(name: str, one: GraderSummary) -> Iterator[str]:
             yield f"{name}: {why}\n{counted(count, 'row')} without a grade for it."
 
 
-def _collect_here(plan: OverviewPlan, judge_run: JudgeRun, listen: OnProgress) -> tuple[Collected, bool]:
-    """Grade part by part, each with all sandbox processes; at most one part is in memory.
+class OverviewRun(PartedRun[int]):
+    """A run that summarises each part; at most one is in this process's memory. Parts are named by their numbers.
 
-    Returns:
-        The results of the parts, and whether the run was stopped.
-    """
-    task = plan.task(tasks=1, workers=plan.settings.workers)
-    collected, progress = Collected(RowSample(plan.sample)), _WholeProgress(listen, plan.total)
-    bounds = list(pairwise(plan.bounds))
-    try:
-        for number, (first, last) in enumerate(bounds):
-            try:
-                rows = plan.samples.part(first, last)
-            except UnreadableRowsError as error:
-                collected.lose(number, last - first, f"{error.found} ({error.where})")
-                continue
-            one = replace(task, number=number, first=first, cut=collected.sample.cut)
-            part = summarise_part(rows, one, plan.suite.entries, judge_run, progress)
-            with background.uninterrupted():
-                collected.add(part)
-            progress.part_ended(*plan.counts(part))
-            del rows
-            pa.default_memory_pool().release_unused()  # otherwise it retains the memory of finished parts
-            if part.stopped or (progress.is_stopped and number < len(bounds) - 1):
-                return collected, True
-    except KeyboardInterrupt:
-        # Between the rows of two parts: a part without a summary is graded again, or is in its file.
-        return collected, True
-    return collected, False
-
-
-class _WholeProgress:
-    """The progress of the whole run, from that of each part.
+    Args:
+        plan: What is graded.
+        judge_run: State shared by judges; counts what was spent.
 
     Attributes:
-        is_stopped: Whether the listener wants the run to stop.
+        collected: The results of the parts so far.
     """
 
-    def __init__(self, listen: OnProgress, total: int) -> None:
-        self._listen, self._total = listen, total
-        self._done = self._failed = 0
-        self._start = time.monotonic()
-        self.is_stopped = False
+    def __init__(self, plan: OverviewPlan, judge_run: JudgeRun) -> None:
+        super().__init__(plan.suite.entries, plan.samples, plan.settings, judge_run)
+        self.plan, self.collected = plan, Collected(RowSample(plan.sample))
+        self._bounds, self._summary = plan.bounds, plan.summary()
 
-    def __call__(self, part: Progress) -> bool:
-        whole = replace(
-            part, done=self._done + part.done, failed=self._failed + part.failed, total=self._total,
-            seconds=time.monotonic() - self._start,
-        )  # fmt: skip
-        # A part may end before it has received a stop.
-        self.is_stopped = self._listen(whole) is False or self.is_stopped
-        return not self.is_stopped
+    def parts(self) -> Iterator[int]:
+        """The parts' numbers."""
+        yield from range(len(self._bounds) - 1)
 
-    def part_ended(self, done: int, failed: int) -> None:
-        """Count a part's grades, and those of them that failed."""
-        self._done += done
-        self._failed += failed
+    def go(self, listen: OnProgress) -> bool:
+        """Grade all parts; returns whether the run was interrupted."""
+        try:
+            if self.client is None:
+                return self.grade_here(listen)
+            return ClusterQueue(self.client, self).work_off(listen)
+        except KeyboardInterrupt:
+            # Between the rows of two parts: a part without a summary is graded again, or is in its file.
+            return True
 
+    def grade(self, part: int, listen: OnProgress) -> bool:
+        """Grade a part with all sandbox processes, and add its summary."""
+        try:
+            rows = self.samples.part(self._bounds[part], self._bounds[part + 1])
+        except UnreadableRowsError as error:
+            self.lose(part, f"{error.found} ({error.where})")
+            return False
+        summarise = self._summary_of(part)
+        found = summarise(rows, self.entries, self.settings, self.judge_run, listen)
+        del rows
+        with background.uninterrupted():
+            self.add(part, found)
+        return found.stopped
 
-class _OverviewQueue(PartitionQueue[int]):
-    """Partitions by their numbers; each result is a `PartSummary`.
+    def task(self, part: int) -> tuple[Any, Summary]:
+        """The partition, and how it is summarised."""
+        assert self.samples.dask_columns is not None
+        return self.samples.dask_columns.part(part), self._summary_of(part)
 
-    Attributes:
-        collected: The results.
-        error: Why the run cannot continue: a folder of another run.
-    """
+    def _summary_of(self, part: int) -> Summary:
+        """How a part is summarised: rows after the cut of the sample so far are not sampled."""
+        cut = self.collected.sample.cut
+        return replace(self._summary, number=part, first=self._bounds[part], cut=cut)
 
-    def __init__(self, client: Any, plan: OverviewPlan, judge_run: JudgeRun) -> None:
-        data = plan.samples.dask_columns
-        assert data is not None
-        self._data, self._plan = data, plan
-        stop = f"workbench-stop-{uuid.uuid4()}"
-        super().__init__(client, plan.suite.entries, judge_run, stop, plan.total)
-        self._task = plan.task(
-            tasks=self.tasks if self._judges else 1, workers=plan.settings.workers or 1,
-            store=shared_address(plan.settings.store), stop=stop,
-        )  # fmt: skip
-        self.collected = Collected(RowSample(plan.sample))
-        self.error: WorkbenchError | None = None
+    def add(self, part: int, result: PartSummary) -> None:  # noqa: ARG002 (the summary has its number)
+        """Add the summary of a part."""
+        self.collected.add(result)
+        self.add_notes(result.notes)
+        self.done += result.rows * sum(self.repeats.values())
+        self.failed += sum(result.graders[entry.name].failed for entry in self.entries)
+        pa.default_memory_pool().release_unused()  # otherwise it retains the memory of finished parts
 
-    def _waiting(self) -> Iterator[int]:
-        yield from range(len(self._data.bounds) - 1)
-
-    def _send(self, work: int, budget: Budget | None) -> Any:
-        from dask.delayed import delayed
-
-        task = replace(
-            self._task,
-            number=work,
-            first=int(self._data.bounds[work]),
-            cut=self.collected.sample.cut,
-            grading=replace(self._task.grading, budget=budget),
-        )
-        summed = delayed(summarise_in_worker, pure=False)(self._data.part(work), task)
-        return self._client.compute(summed, retries=1)
-
-    def _take(self, work: int, future: Any) -> None:
-        error = future.exception()
-        part: PartSummary | WorkbenchError | None = None if error is not None else future.result()
-        if isinstance(part, WorkbenchError):
-            self.error = part
-        elif part is not None:
-            self._count(part.spent, part.store_errors, share_spent=part.share_spent)
-            self.collected.add(part)
-            done, failed = self._plan.counts(part)
-            self._done, self._failed = self._done + done, self._failed + failed
-        else:
-            rows = int(self._data.bounds[work + 1] - self._data.bounds[work])
-            self.collected.lose(work, rows, one_line(f"{type(error).__name__}: {error}")[:300])
-
-    def _report_progress(self, listen: OnProgress) -> object:
-        return False if self.error is not None else super()._report_progress(listen)
+    def lose(self, part: int, reason: str) -> None:
+        """Record that a part was not graded."""
+        self.collected.lose(part, self._bounds[part + 1] - self._bounds[part], reason)

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.suite_case import SuiteParts
-from workbench.core.errors import FormatError, ReportError, WorkbenchError
+from workbench.core.errors import FormatError, ReportError
 from workbench.core.grades import Grades
 from workbench.core.progress import OnProgress
 from workbench.core.safe_frame import SafeFrame
@@ -26,21 +26,17 @@ from workbench.data.samples import Samples
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine_repeats
 from workbench.judges.judge_run import JudgeRun
-from workbench.judges.spending import Spending
 from workbench.report import Report
 from workbench.report.cases import labelled_case
-from workbench.report.grades_table import grades_of_record, records
-from workbench.run.cluster import PartitionTask, Stop, share_of
+from workbench.report.grades_table import GradeRecords, pack_grades, unpack_grades
 from workbench.run.overview import BUNDLES, GraderSummary
-from workbench.run.queue import with_concurrency
-from workbench.run.suite_run import Run, RunSettings, open_run_file, open_run_store
+from workbench.run.part_run import PartRun, RunSettings, open_run_file
 
 if TYPE_CHECKING:
     from workbench.run.run_file import RunFile
 
 
 Keys = NDArray[np.uint64]
-Records = list[tuple[str, bytes]]
 
 _LAST = 2**64 - 1
 _SMALL = 0.1
@@ -105,7 +101,7 @@ class SampledPart:
     rows: NDArray[np.intp]
     keys: Keys
     frame: pd.DataFrame
-    grades: dict[str, list[Records]]
+    grades: dict[str, list[GradeRecords]]
 
     @classmethod
     def of(
@@ -135,7 +131,7 @@ class SampledPart:
             return None
         at = np.flatnonzero(stays)
         grades = {
-            name: [_packed_one(one.take(at)) for one in map(_unpacked_one, layers)]
+            name: [pack_grades(unpack_grades(one).take(at)) for one in layers]
             for name, layers in self.grades.items()
         }
         return replace(self, rows=self.rows[at], keys=self.keys[at], frame=self.frame.iloc[at], grades=grades)
@@ -215,24 +211,16 @@ class RowSample:
         return [self.parts[number] for number in sorted(self.parts)]
 
 
-def _packed(grades: Grades) -> list[Records]:
+def _packed(grades: Grades) -> list[GradeRecords]:
     """The reduced grades, then those of each repeat."""
-    return [_packed_one(one) for one in (grades, *grades.repeats)]
+    return list(map(pack_grades, (grades, *grades.repeats)))
 
 
-def _packed_one(grades: Grades) -> Records:
-    return list(records(np.arange(len(grades), dtype=np.intp), grades))
-
-
-def _unpacked_one(packed: Records) -> Grades:
-    return Grades.joined([grades_of_record(*one) for one in packed])
-
-
-def _joined(parts: Iterable[list[Records]]) -> Grades:
+def _joined(parts: Iterable[list[GradeRecords]]) -> Grades:
     """The grades of several parts one after another, with their repeats."""
     # If a part's budget was exhausted, repeats may be missing.
     layers = zip(*parts, strict=False)
-    first, *repeats = (_behind_each_other([_unpacked_one(one) for one in layer]) for layer in layers)
+    first, *repeats = (_behind_each_other([unpack_grades(one) for one in layer]) for layer in layers)
     first.repeats = tuple(repeats) if len(repeats) > 1 else ()
     return first
 
@@ -243,37 +231,6 @@ def _behind_each_other(grades: list[Grades]) -> Grades:
     joined = Grades.joined(places)
     joined.isolation = next((one.isolation for one in grades if one.isolation), "")
     return joined
-
-
-@dataclass(frozen=True)
-class PartTask:
-    """How a part is graded and summarised.
-
-    Attributes:
-        grading: How its rows are graded.
-        number: Of the part.
-        first: The number of its first row among all rows.
-        fingerprints: Of the graders, by name.
-        limit: Maximum rows of the sample.
-        cut: Hash threshold above which rows are not sampled.
-        rule: Combines the graders' grades; None for none.
-        column: Name of the combined grade.
-        reduce: How several repeats are reduced to one grade.
-        labels: The column of labels; None without.
-        folder: Folder for the part's grades; None to discard them.
-    """
-
-    grading: PartitionTask
-    number: int
-    first: int
-    fingerprints: Mapping[str, Mapping[str, str]]
-    limit: int
-    cut: Cut
-    rule: CombiningRule | None = None
-    column: str = ""
-    reduce: str = "first"
-    labels: str | None = None
-    folder: str | None = None
 
 
 @dataclass(frozen=True)
@@ -290,9 +247,6 @@ class PartSummary:
         is_left: Whether its file has rows that another run would grade again.
         stopped: Whether grading was stopped before the last row.
         notes: Notes for the user.
-        spent: Calls, tokens, US dollars and cache hits.
-        share_spent: Whether its part of the budget was exhausted.
-        store_errors: Why replies could not be stored.
     """
 
     number: int
@@ -304,70 +258,87 @@ class PartSummary:
     is_left: bool = False
     stopped: bool = False
     notes: list[str] = field(default_factory=list)
-    spent: tuple[int, float, float, int] = (0, 0.0, 0.0, 0)
-    share_spent: bool = False
-    store_errors: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How the grades of a part are summarised: grades its rows, in this process or in a cluster's worker.
+
+    Attributes:
+        number: Of the part.
+        first: The number of its first row among all rows.
+        fingerprints: Of the graders, by name.
+        limit: Maximum rows of the sample.
+        cut: Hash threshold above which rows are not sampled.
+        rule: Combines the graders' grades; None for none.
+        column: Name of the combined grade.
+        labels: The column of labels; None without.
+        folder: Folder for the part's grades; None to discard them.
+    """
+
+    number: int
+    first: int
+    fingerprints: Mapping[str, Mapping[str, str]]
+    limit: int
+    cut: Cut
+    rule: CombiningRule | None = None
+    column: str = ""
+    labels: str | None = None
+    folder: str | None = None
+
+    def __call__(
+        self,
+        samples: Samples,
+        entries: tuple[Entry, ...],
+        settings: RunSettings,
+        judge_run: JudgeRun,
+        listen: OnProgress,
+    ) -> PartSummary:
+        """Grade the rows of a part and summarise their grades; see `WorkerTask.grade`.
+
+        Raises:
+            ReportError: The file of the part's grades is of other rows or graders, damaged or in use.
+        """
+        path = None if self.folder is None else part_path(self.folder, self.number)
+        own = {entry.name: self.fingerprints.get(entry.name, {}) for entry in entries}
+        with _part_file(path, samples, own) as file:
+            if file is not None:
+                file.require_repeats(settings.repeats)
+            run = PartRun(entries, samples, settings, judge_run, file, is_part=True)
+            stopped = run.go(listen)
+            report, notes, is_left = self._report(samples, entries, run.grades()), run.notes, False
+            if file is not None:
+                of_file = file.finish(report).notes
+                is_left = file.goes_on in of_file
+                notes += [note for note in of_file if note != file.goes_on]
+        return self._of(report, kept=run.kept, is_left=is_left, stopped=stopped, notes=notes)
+
+    def _report(self, samples: Samples, entries: tuple[Entry, ...], grades: dict[str, Grades]) -> Report:
+        if self.rule is not None:
+            grades[self.column] = combine_repeats(entries, grades, self.rule)
+        suite = SuiteParts(entries, self.rule, self.column if self.rule else "", None)
+        try:
+            return Report(samples, grades, labels=self.labels, fingerprints=self.fingerprints, suite=suite)
+        except ReportError as error:
+            error.where = ", ".join(filter(None, [f"part {self.number}", error.where]))
+            raise
+
+    def _of(self, report: Report, **facts: Any) -> PartSummary:
+        samples: Any = report.samples
+        hashes, has_prompt = samples.group_hashes
+        keys = keys_of(hashes, has_prompt, self.first)
+        bundles = (keys[:, 0] % np.uint64(BUNDLES)).astype(np.intp)
+        no_groups = np.zeros(len(report), np.intp)  # no statistic of a single part is computed
+        graders = {
+            name: GraderSummary.of(labelled_case(report, name, no_groups), bundles) for name in report.graders
+        }
+        sampled, cut = SampledPart.of(self.number, samples.frame, report.grades, keys, self.limit, self.cut)
+        return PartSummary(self.number, len(report), graders, sampled, cut, **facts)
 
 
 def part_path(folder: str | Path, number: int) -> Path:
     """The file of a part's grades."""
     return Path(folder) / f"part-{number:05d}.parquet"
-
-
-def summarise_in_worker(frame: pd.DataFrame, task: PartTask) -> PartSummary | WorkbenchError:
-    """`summarise_part` in a worker of a cluster, with this process's sandbox, event loop and environment.
-
-    Its errors are returned: a cluster would retry such a part, and write each error to its log.
-    """
-    grading = task.grading
-    entries = with_concurrency(grading.plan.built(), share_of(grading.tasks))
-    with open_run_store(grading.store) as store:
-        judge_run = JudgeRun(Spending(grading.budget), None if store is None else store.replies)
-        try:
-            whole = frame.reset_index(drop=True)
-            samples = Samples.of_part(whole, grading.columns, text_chats=grading.text_chats)
-            summary = summarise_part(samples, task, entries, judge_run, Stop(grading.stop))
-        except (ReportError, FormatError) as error:
-            return error
-    spending = judge_run.spending
-    return replace(
-        summary,
-        notes=[*summary.notes, *judge_run.notes()],
-        spent=(spending.calls, spending.tokens, spending.money, spending.from_store),
-        share_spent=spending.any_share_spent,
-        store_errors=list(judge_run.store_errors),
-    )
-
-
-def summarise_part(
-    samples: Samples, task: PartTask, entries: tuple[Entry, ...], judge_run: JudgeRun, listen: OnProgress
-) -> PartSummary:
-    """Grade a part in this process and summarise its grades.
-
-    Args:
-        samples: Its rows.
-        task: How.
-        entries: The graders.
-        judge_run: State shared by judges.
-        listen: Receives progress; if it returns False, grading stops.
-
-    Raises:
-        ReportError: The file of the part's grades is of other rows or graders, damaged or in use.
-    """
-    settings = RunSettings(workers=task.grading.workers, repeats=task.grading.repeats, reduce=task.reduce)
-    path = None if task.folder is None else part_path(task.folder, task.number)
-    own = {entry.name: task.fingerprints.get(entry.name, {}) for entry in entries}
-    with _part_file(path, samples, own) as file:
-        if file is not None:
-            file.require_repeats(settings.repeats)
-        run = Run(entries, samples, settings, judge_run, file, is_part=True)
-        grades, stopped = run.go(listen)
-        report, notes, is_left = _report(samples, entries, grades, task), run.notes_on_graders, False
-        if file is not None:
-            of_file = file.finish(report).notes
-            is_left = file.goes_on in of_file
-            notes += [note for note in of_file if note != file.goes_on]
-    return _summary(report, task, kept=run.kept, is_left=is_left, stopped=stopped, notes=notes)
 
 
 @contextmanager
@@ -384,29 +355,3 @@ def _part_file(
                 error.what, where=error.where, found=error.found, expected=error.expected, hint=hint
             ) from error
         yield file
-
-
-def _report(
-    samples: Samples, entries: tuple[Entry, ...], grades: dict[str, Grades], task: PartTask
-) -> Report:
-    if task.rule is not None:
-        grades[task.column] = combine_repeats(entries, grades, task.rule)
-    suite = SuiteParts(entries, task.rule, task.column if task.rule else "", None)
-    try:
-        return Report(samples, grades, labels=task.labels, fingerprints=task.fingerprints, suite=suite)
-    except ReportError as error:
-        error.where = ", ".join(filter(None, [f"part {task.number}", error.where]))
-        raise
-
-
-def _summary(report: Report, task: PartTask, **facts: Any) -> PartSummary:
-    samples: Any = report.samples
-    hashes, has_prompt = samples.group_hashes
-    keys = keys_of(hashes, has_prompt, task.first)
-    bundles = (keys[:, 0] % np.uint64(BUNDLES)).astype(np.intp)
-    no_groups = np.zeros(len(report), np.intp)  # no statistic of a single part is computed
-    graders = {
-        name: GraderSummary.of(labelled_case(report, name, no_groups), bundles) for name in report.graders
-    }
-    sampled, cut = SampledPart.of(task.number, samples.frame, report.grades, keys, task.limit, task.cut)
-    return PartSummary(task.number, len(report), graders, sampled, cut, **facts)

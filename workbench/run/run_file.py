@@ -299,6 +299,7 @@ class RunFile:
             added[numbers] = True
             taken = grades.take(new) if final else apply(grades.take(new))
             self._writing = self._writer.submit(self._write, part, numbers, taken)
+            self._writing.add_done_callback(self._note_failure)
 
     def _write(self, part: Part, rows: NDArray[np.intp], grades: Grades) -> None:
         begun = time.monotonic()
@@ -308,10 +309,13 @@ class RunFile:
                     "INSERT INTO grades VALUES (?, ?, ?)",
                     ((json.dumps(part), *record) for record in records(rows, grades)),
                 )
-        except Exception as error:  # noqa: BLE001 (reported as a note, because no caller waits for this thread)
-            if not self.notes:  # the run itself continues: its report has all grades
-                self.notes.append(f"Grades could not be stored in {self._unfinished}: {error}.")
-        self._next = time.monotonic() + max(_SECONDS, _SHARE * (time.monotonic() - begun))
+        finally:
+            self._next = time.monotonic() + max(_SECONDS, _SHARE * (time.monotonic() - begun))
+
+    def _note_failure(self, writing: Future[None]) -> None:
+        """Note why grades could not be stored. The run itself continues: its report has all grades."""
+        if (error := writing.exception()) is not None and not self.notes:
+            self.notes.append(f"Grades could not be stored in {self._unfinished}: {error}.")
 
     def finish(self, report: Report) -> Report:
         """Write the report; the unfinished file is removed once no row remains to be graded.

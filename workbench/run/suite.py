@@ -5,39 +5,27 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import fields, replace
+from concurrent.futures import Future
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from workbench.core import background
 from workbench.core.background import HEARTBEAT_SECONDS
 from workbench.core.display_text import visible
-from workbench.core.progress import Bar, OnProgress, Progress
-from workbench.data.samples import Samples, as_samples
+from workbench.core.progress import OnProgress, Progress
 from workbench.graders import Grader
 from workbench.graders.arguments import with_call_help
 from workbench.graders.combine import Entry
 from workbench.judges.budget import Budget
-from workbench.judges.judge_run import JudgeRun
 from workbench.report import Report
-from workbench.report.digests import fingerprints_of
-from workbench.report.settings import check_settings
-from workbench.run.suite_definition import SuiteDefinition, report_on
-from workbench.run.suite_run import (
-    Run,
-    RunSettings,
-    ending_notes_of,
-    open_budget,
-    open_run_file,
-    open_run_store,
-    require_settings,
-    store_summary,
-)
+from workbench.run.part_run import RunSettings, require_settings
+from workbench.run.suite_definition import SuiteDefinition
+from workbench.run.whole_run import run_suite
 
 if TYPE_CHECKING:
     from workbench.run.batches import BatchGrader
-    from workbench.run.cluster import ClusterRun
     from workbench.run.overview import Overview
-    from workbench.run.run_file import RunFile
 
 
 _OF_RUNS = frozenset(f.name for f in fields(RunSettings))
@@ -295,48 +283,6 @@ def run(graders: Iterable[Grader | Entry], samples: Any, **settings: Any) -> Rep
     return Suite(graders).run(samples, **settings)
 
 
-def run_suite(
-    suite: SuiteDefinition, samples: Any, progress: bool | OnProgress, settings: RunSettings
-) -> Report:
-    """Grade every sample with every entry of a suite; see `Suite.run`."""
-    data = as_samples(samples)
-    data.require_answers()
-    shown = {"preset": settings.preset, "labels": settings.labels}
-    check_settings(data, **shown)  # now rather than after hours of grading
-    spending = open_budget(suite.entries, settings.budget)
-    fingerprints = fingerprints_of(suite)  # of the current graders: a dict in a grader may be changed later
-    own = {entry.name: fingerprints.get(entry.name, {}) for entry in suite.entries}
-    with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
-        if file is not None:
-            file.require_repeats(settings.repeats)
-        judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
-        run = _new_run(suite.entries, data, settings, judge_run, file)
-        with Bar(run.total, show=progress is True) as bar:
-            grades, stopped = run.go(progress if callable(progress) else bar)
-        report = report_on(suite, data, grades, fingerprints=fingerprints, **shown)
-        notes = store_summary(run_store, report, suite.name, settings.dataset)
-        notes += ending_notes_of(run, judge_run, interrupted=stopped)
-        report = replace(report, notes=(*notes, *run.notes))
-        return report if file is None else file.finish(report)
-
-
-def _new_run(
-    entries: tuple[Entry, ...],
-    data: Samples,
-    settings: RunSettings,
-    judge_run: JudgeRun,
-    file: RunFile | None,
-) -> Run | ClusterRun:
-    """The run, on Dask's cluster if the rows are a Dask frame and there is one."""
-    if data.dask_columns is not None:
-        from workbench.run.cluster import ClusterRun
-        from workbench.run.queue import cluster_of
-
-        if (client := cluster_of(data)) is not None:
-            return ClusterRun(client, entries, data, settings, judge_run, file)
-    return Run(entries, data, settings, judge_run, file)
-
-
 R = TypeVar("R")
 
 
@@ -368,17 +314,13 @@ class Job(Generic[R]):
     ) -> None:
         self.progress, self.cancelled = None, False
         self._work, self._listen, self._ended = work, listen, ended
-        self._report: R | None = None
-        self._error: BaseException | None = None
+        self._outcome: Future[R] = Future()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._go, name="workbench-run", daemon=True)
         self._thread.start()
 
     def _go(self) -> None:
-        try:
-            self._report = self._work(self._note)
-        except BaseException as error:  # noqa: BLE001 (raised again for the waiting caller)
-            self._error = error
+        background.settle(self._outcome, lambda: self._work(self._note))
         try:
             if self._ended is not None:
                 self._ended(self)
@@ -394,12 +336,12 @@ class Job(Generic[R]):
     @property
     def done(self) -> bool:
         """Whether it is over, by itself or by `cancel`."""
-        return self._report is not None or self._error is not None
+        return self._outcome.done()
 
     @property
     def error(self) -> BaseException | None:
         """The error that ended it; None while it runs, and if there is a report."""
-        return self._error
+        return self._outcome.exception() if self.done else None
 
     def cancel(self) -> None:
         """Request a stop. Rows in progress have two seconds; the report contains what was graded."""
@@ -418,13 +360,7 @@ class Job(Generic[R]):
         is_own_thread = threading.current_thread() is self._thread  # `ended` runs there and may call this
         if not is_own_thread and not self._over.wait(timeout):
             raise TimeoutError(f"the run still continues after {timeout} s")
-        return self._result()
-
-    def _result(self) -> R:
-        if self._error is not None:
-            raise self._error
-        assert self._report is not None
-        return self._report
+        return self._outcome.result()
 
     def __await__(self) -> Generator[Any, None, R]:
         """Wait in short steps, so that an interrupt is processed; it cancels the run."""
@@ -437,10 +373,10 @@ class Job(Generic[R]):
         finally:
             if not self._over.is_set():
                 self.cancel()
-        return self._result()
+        return self._outcome.result()
 
     def __repr__(self) -> str:
         if self.done:
-            return "Job(failed)" if self._error is not None else "Job(done)"
+            return "Job(failed)" if self.error is not None else "Job(done)"
         at = self.progress
         return "Job(starting)" if at is None else f"Job({at.done:,} of {at.total:,})"

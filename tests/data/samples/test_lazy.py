@@ -305,7 +305,7 @@ def test_repeats_read_the_file_once_each(path, monkeypatch):
         return before(self, group, column)
 
     monkeypatch.setattr(parquet_columns.ParquetColumns, "_read", note)
-    monkeypatch.setattr("workbench.run.suite_run.BATCH_ROWS", 5)
+    monkeypatch.setattr("workbench.run.part_run.BATCH_ROWS", 5)
     monkeypatch.setattr(encoding, "CACHED_ROWS", 0)
     samples = wb.read_samples(str(path), lazy=True)
     read.clear()

@@ -92,7 +92,7 @@ def test_no_rows_and_rows_that_are_graded_again():
 
 def test_an_interrupt_ends_a_loop(monkeypatch):
     """A run that was stopped is no batch that was graded."""
-    monkeypatch.setattr("workbench.run.suite_run.Run.go", lambda run, listen: ({}, True))
+    monkeypatch.setattr("workbench.run.whole_run.WholeRun.go", lambda run, listen: True)
     with pytest.raises(KeyboardInterrupt):
         SUITE.map_batches()(FRAME)
 

@@ -280,7 +280,7 @@ def test_an_interrupt_between_two_parts(monkeypatch):
 
 def test_a_label_that_cannot_be_read(monkeypatch):
     """It is met before a row is graded, with its number among all rows."""
-    monkeypatch.setattr(overview_run, "summarise_part", None)
+    monkeypatch.setattr(overview_run.OverviewRun, "grade", None)
     with pytest.raises(ReportError) as raised:
         SUITE.overview(FRAME.assign(good=[*FRAME["good"][:-1], "maybe"]), labels="good", progress=False)
     assert str(ROWS - 1) in raised.value.where

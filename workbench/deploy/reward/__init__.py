@@ -21,8 +21,8 @@ from workbench.graders import Grader
 from workbench.graders.base import is_number
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.serialization import parts
+from workbench.run.part_run import check_ready
 from workbench.run.suite import Suite
-from workbench.run.suite_run import check_ready
 from workbench.sandbox.host.worker_pool import release
 
 

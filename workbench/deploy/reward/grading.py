@@ -18,6 +18,7 @@ from workbench.core import background
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample
+from workbench.data.samples.cells import changed
 from workbench.deploy.reward.rows import RewardRow
 from workbench.graders.code import SandboxedGrader
 from workbench.graders.combine import CombiningRule, Entry
@@ -36,7 +37,7 @@ _EARLY_SECONDS = 0.02
 
 
 _LARGE_BYTES = 256 * 1024
-"""Seconds. In a large call, a slower row is graded in a worker for such rows, so that no other row waits for it."""
+"""Bytes. In a large call, larger rows are graded in a worker for such rows, so that no other row waits for them."""
 
 
 @dataclass(frozen=True)
@@ -295,10 +296,11 @@ def _row_shown(entry: Entry, row: RewardRow, at: int, fixed: Grades) -> RewardRo
         return None
     if entry.extractor is None:
         return row
-    try:
-        return replace(row, thread=entry.show(row.thread))
-    except Skip as skip:
-        fixed.put(at, Grade.skipped(str(skip) or None))
-    except Exception as error:  # noqa: BLE001 (a user's extractor)
+    thread, error = changed(partial(entry.show, row.thread), row.thread)
+    if error is None:
+        return replace(row, thread=thread)
+    if isinstance(error, Skip):
+        fixed.put(at, Grade.skipped(str(error) or None))
+    else:
         fixed.fail(at, GradeError(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}"))
     return None

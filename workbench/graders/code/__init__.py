@@ -6,7 +6,7 @@ import asyncio
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -235,27 +235,23 @@ class SandboxedGrader(Displayed, Grader):
             packed: Packed | Stream = samples.stream(extras=self.takes_rows)
         else:
             packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
-        if not control.looks_again:
-            return await self._grade_packed(samples, packed, control)
-        # Its start takes as long as grading thousands of rows, so it runs in parallel.
-        with closing(pool().prepare(self.program, extras=self.takes_rows)) as prepared:
-            grades = await self._grade_packed(samples, packed, control)
-            if not control.cancel.is_set():
+        with ExitStack() as stack:
+            prepared, stopped = None, False
+            if control.looks_again:
+                # Its start takes as long as grading thousands of rows, so it runs in parallel.
+                prepared = stack.enter_context(closing(pool().prepare(self.program, extras=self.takes_rows)))
+            try:
+                outcome = await asyncio.to_thread(self._run, packed, control, samples)
+                grades, stopped = outcome.grades, bool(outcome.stopped)
+            except StartError as error:
+                grades = Grades.empty(len(samples))
+                grades.ended = f"not graded: {error.message}"
+                grades.finish(ErrorKind.SANDBOX, grades.ended)
+            # A stopped run does not wait for the remaining rows to be read.
+            for row, problem in (samples.known_problems if stopped else samples.problems).items():
+                grades.fail(row, GradeError(problem.kind, str(problem)))
+            if prepared is not None and not control.cancel.is_set():
                 await asyncio.to_thread(self._look_again, samples, grades, control, prepared)
-        return grades
-
-    async def _grade_packed(self, samples: Samples, packed: Packed | Stream, control: Control) -> Grades:
-        stopped = False
-        try:
-            outcome = await asyncio.to_thread(self._run, packed, control, samples)
-            grades, stopped = outcome.grades, bool(outcome.stopped)
-        except StartError as error:
-            grades = Grades.empty(len(samples))
-            grades.ended = f"not graded: {error.message}"
-            grades.finish(ErrorKind.SANDBOX, grades.ended)
-        # A stopped run does not wait for the remaining rows to be read.
-        for row, problem in (samples.known_problems if stopped else samples.problems).items():
-            grades.fail(row, GradeError(problem.kind, str(problem)))
         return grades
 
     def _look_again(self, samples: Samples, grades: Grades, control: Control, prepared: Prepared) -> None:

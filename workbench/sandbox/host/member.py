@@ -15,8 +15,8 @@ from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import SCORED
 from workbench.sandbox.child.protocol import CAPACITY, NOT_SCORED
 from workbench.sandbox.host.batches import BatchSlice
-from workbench.sandbox.host.program import CHECKS, Program, read_checks
-from workbench.sandbox.host.results import Request, RowResults, WorkerSlot, page_of
+from workbench.sandbox.host.program import Program, load_problem
+from workbench.sandbox.host.results import Request, RowResults, WorkerSlot, current_row, page_of
 from workbench.sandbox.host.worker import Worker, WorkerLostError
 from workbench.sandbox.host.zygote import is_stopped
 
@@ -88,9 +88,8 @@ class Member(WorkerSlot):
         Raises:
             WorkerLostError: The reply is malformed.
         """
-        failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
-        if failed:
-            return GradeError(ErrorKind.LOAD, f"{failed[0][0]}: {failed[0][2]}")
+        if (problem := load_problem(reply)) is not None:
+            return problem
         printed = reply.get("output")
         self.printed = printed if isinstance(printed, str) else ""
         self.state, self.loaded, self.load_seconds = "idle", True, time.monotonic() - self.since
@@ -114,7 +113,7 @@ class Member(WorkerSlot):
         self.since = time.monotonic()
         self.seq = worker.send({"op": "grade_isolated" if alone else "grade_batch", "rows": rows, **times})
         self.pieces, self.results = pieces, RowResults(len(rows), noted=program.noted)
-        self.requests.append(Request(0, len(rows), 0, 0))
+        self.requests.append(Request(0, len(rows), 0, 0, len(rows)))
         self.state, self.stuck, self.mark, self.n_flushed, self.cut_at = "busy", False, -1, 0, None
 
     def page(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
@@ -234,17 +233,19 @@ class Member(WorkerSlot):
             at += len(piece)
         return known
 
-    def recover_rows(self, pages: tuple[Any, Any], blame: GradeError, at_once: int) -> list[BatchSlice]:
+    def recover_rows(
+        self, pages: tuple[Any, Any], error: GradeError | None, at_once: int
+    ) -> list[BatchSlice]:
         """Keep the finished rows of an ended worker, assign the error to its current row, and return the others.
 
         Args:
             pages: Its scores and their bits.
-            blame: The error for its current row.
+            error: The error for its current row; None to return this row, too.
             at_once: Current rows per command; `batch_rows` then returns the new number.
         """
         self.batch_rows = at_once
-        self.results.recover_rows(self, self.request, pages, blame)
-        if blame.kind is ErrorKind.TIMEOUT and 0 <= self.mark < self.request.count:
+        self.results.recover_rows(self, self.request, pages, error)
+        if error is not None and error.kind is ErrorKind.TIMEOUT and 0 <= self.mark < self.request.count:
             # A counter that advanced after all other rows were removed was forged.
             since = self.since_mark if self.cut_at is None else min(self.since_mark, self.cut_at)
             self.results.grades.seconds[self.mark] = time.monotonic() - since
@@ -257,9 +258,7 @@ class Member(WorkerSlot):
             pages: Its scores and their bits.
             cause: Why this worker ended, stored for the next time.
         """
-        open_rows = np.flatnonzero(pages[1] == NOT_SCORED)
-        # If all rows were decided, it was sending the reply.
-        at = int(open_rows[0]) if len(open_rows) else self.request.count - 1
+        at = current_row(self.request, pages[1])
         for piece in self._parts([(at, at + 1)]):
             before = piece.batch.lost.get(piece.first, "")
             piece.batch.lost.setdefault(piece.first, cause)
@@ -274,13 +273,6 @@ class Member(WorkerSlot):
             self.ran = now
         self.looked = now
         return now - self.ran > STOPPED_SECONDS
-
-    def keep_finished(self, pages: tuple[Any, Any], *, noted: bool) -> list[BatchSlice]:
-        """Keep the finished rows of a killed worker, and return all others."""
-        if not noted:  # otherwise their notes are gone with the worker
-            self.results.keep(self.request, pages)
-        missing = self.results.grades.codes[: self.request.count] == 0
-        return self._parts(_ranges(missing))
 
     def _parts(self, ranges: Iterable[tuple[int, int]]) -> list[BatchSlice]:
         """Ranges of its command's rows as pieces of their batches."""

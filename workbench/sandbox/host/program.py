@@ -15,6 +15,7 @@ from typing import Any
 
 from workbench.core.display_text import clean
 from workbench.core.errors import IsolationError
+from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.python_text import cached_property
 from workbench.core.system_limits import cores
 from workbench.sandbox.host.worker import WorkerLostError
@@ -176,6 +177,16 @@ def default_workers() -> int:
 
 CheckResult = tuple[str, bool, str, float]
 """Name, passed, message, seconds."""
+
+
+def load_problem(reply: Mapping[str, Any]) -> GradeError | None:
+    """Why a program does not load, from the reply to its load command; None if it does.
+
+    Raises:
+        WorkerLostError: The reply is malformed.
+    """
+    failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
+    return GradeError(ErrorKind.LOAD, f"{failed[0][0]}: {failed[0][2]}") if failed else None
 
 
 def read_checks(reply: Mapping[str, Any], names: Sequence[str]) -> list[CheckResult]:

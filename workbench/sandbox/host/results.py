@@ -7,8 +7,6 @@ own rows. It must not raise anything here or affect the results of another grade
 from __future__ import annotations
 
 import math
-import os
-import signal
 import sys
 from collections import deque
 from collections.abc import Mapping
@@ -21,7 +19,7 @@ from workbench.core.display_text import clean
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, FAILED, NOT_SCORED, SKIPPED
-from workbench.sandbox.host.worker import ENDED, NOT_READING, STOPPED, TIMED_OUT, Worker, WorkerLostError
+from workbench.sandbox.host.worker import Worker, WorkerLostError
 
 WORKER_KINDS = frozenset({
     ErrorKind.TIMEOUT, ErrorKind.MEMORY, ErrorKind.RUNTIME, ErrorKind.RETURN_TYPE, ErrorKind.NOT_FINITE, ErrorKind.OUT_OF_RANGE,
@@ -53,11 +51,8 @@ class Request:
     count: int
     half: int
     seq: int
+    asked: int
     size: int = 0
-    asked: int = 0
-
-    def __post_init__(self) -> None:
-        self.asked = self.asked or self.count
 
 
 @dataclass(eq=False)
@@ -186,15 +181,15 @@ class RowResults:
         slot: WorkerSlot,
         request: Request,
         page: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]],
-        verdict: GradeError,
+        error: GradeError | None,
     ) -> bool:
-        """Keep the finished rows of a crashed worker, fail its current row, and return the others to its slot.
+        """Keep the finished rows of an ended worker, fail its current row, and return the others to its slot.
 
         Args:
             slot: The slot of the crashed worker.
             request: Its current request.
             page: Its scores and their bits.
-            verdict: The error for its current row.
+            error: The error for its current row; None to return this row, too.
 
         Returns:
             Whether it graded any row, stored or to be graded again.
@@ -202,7 +197,7 @@ class RowResults:
         scores, bits = page
         open_rows = np.flatnonzero(bits == NOT_SCORED)
         blamed = int(open_rows[0]) if len(open_rows) else request.count
-        if self._noted and blamed == request.count:
+        if self._noted and blamed == request.count and error is not None:
             # Every row was graded, so the reply was the problem: one row per request finds the row at fault.
             slot.batch_rows, blamed = 1, 0 if request.count == 1 else blamed
         if self._noted:
@@ -212,15 +207,22 @@ class RowResults:
         else:
             ranges = [(int(offset), int(offset) + 1) for offset in np.flatnonzero(bits[:blamed] == FAILED)]
             any_graded = self.keep(request, (scores[:blamed], bits[:blamed]))
-        if blamed < request.count:
-            self.grades.fail(request.first + blamed, verdict)
-            self.done, self.failed = self.done + 1, self.failed + 1
-            if blamed + 1 < request.count:
-                slot.ranges.appendleft((request.first + blamed + 1, request.first + request.count))
+        rest = blamed
+        if blamed < request.count and error is not None:
+            self.grades.fail(request.first + blamed, error)
+            self.done, self.failed, rest = self.done + 1, self.failed + 1, blamed + 1
+        if rest < request.count:
+            slot.ranges.appendleft((request.first + rest, request.first + request.count))
         # The messages of failed rows before it were in the worker: these rows are graded again.
         for start, stop in reversed(ranges):
             slot.ranges.appendleft((request.first + start, request.first + stop))
         return any_graded
+
+
+def current_row(request: Request, bits: np.ndarray[Any, Any]) -> int:
+    """Index in a range of the row at which its worker ended; the last one if it was sending the reply."""
+    open_rows = np.flatnonzero(bits == NOT_SCORED)
+    return int(open_rows[0]) if len(open_rows) else request.count - 1
 
 
 def page_of(slot: WorkerSlot, request: Request) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -243,6 +245,8 @@ class NoteMemory:
 
     def errors(self, reply: Mapping[str, Any]) -> dict[int, GradeError]:
         """The error table of a reply; if no memory remains, the texts are cut to 100 characters."""
+        if not reply.get("errors"):
+            return {}
         errors = read_errors(reply) if self._left > 0 else read_errors(reply, _SHORT)
         # As a set: rows that fail for the same reason share its text.
         self._left -= sum(map(sys.getsizeof, {error.message for error in errors.values()}))
@@ -365,77 +369,3 @@ def unscored(score: np.float64, bits: np.uint64) -> GradeError:
     if bits in (NOT_SCORED, FAILED):
         return GradeError(ErrorKind.RUNTIME, "the worker gave no score and no reason")
     return GradeError(ErrorKind.NOT_FINITE, f"grade returned {float(score)!r}, which is not finite")
-
-
-OUTSIDE = "from outside"
-"""Cause of a loss that is not the row's fault: the user, a system short of memory, the end of the sandbox's process."""
-_SIGNALS = frozenset(
-    getattr(signal, name)
-    for name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-    if hasattr(signal, name)
-)
-"""Signals that a confined row cannot send, not even to its process."""
-
-
-def cause_of(death: WorkerLostError, status: int | None) -> str:
-    """Why a worker ended, if that may not be the fault of its current row; "" if it certainly is.
-
-    Args:
-        death: The observed end.
-        status: Its wait status, read if it ended by itself; None if it is no longer available.
-    """
-    if death.reason == STOPPED:
-        return OUTSIDE
-    if death.reason != ENDED:
-        return ""
-    if status is None:
-        return OUTSIDE
-    if not os.WIFSIGNALED(status):
-        return ""
-    number = os.WTERMSIG(status)
-    return OUTSIDE if number in _SIGNALS else f"signal {number}"
-
-
-def twice(death: WorkerLostError, status: int | None) -> GradeError:
-    """The error of a row at which two workers ended, at least one for a reason that may be outside the row."""
-    how = death.reason
-    if status is not None and os.WIFSIGNALED(status):
-        how = f"signal {os.WTERMSIG(status)}"
-    message = f"two workers that graded this row were killed from outside, by a user or for memory ({how})"
-    return GradeError(ErrorKind.SANDBOX, message)
-
-
-def ends_loading(death: WorkerLostError, status: int | None) -> bool:
-    """Whether the loss of a worker during loading is evidence about the module.
-
-    A killed worker is not: the system or a user may have ended it, and the next worker may load the module.
-    """
-    killed = status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
-    return death.reason not in {ENDED, NOT_READING} or not killed
-
-
-def verdict(
-    death: WorkerLostError, status: int | None, seconds: float, *, missing: str = "no reply"
-) -> GradeError:
-    """The error for the row or check at which a worker ended; `missing` names what was not received in time."""
-    if death.reason == TIMED_OUT:
-        return GradeError(
-            ErrorKind.TIMEOUT, f"timed out: {missing} within {seconds:g} s; the soft limit was ignored"
-        )
-    if death.reason != ENDED or status is None:
-        return GradeError(ErrorKind.CRASH, f"the worker was ended: {death.reason}")
-    if not os.WIFSIGNALED(status):
-        code = os.waitstatus_to_exitcode(status)
-        return GradeError(ErrorKind.CRASH, f"the grader ended its own process (exit code {code})")
-    number = os.WTERMSIG(status)
-    # A worker that the host ended has another reason, so the system most likely sent this signal.
-    if number == signal.SIGKILL:
-        return GradeError(ErrorKind.MEMORY, "the system killed the worker (SIGKILL), most likely for memory")
-    return GradeError(ErrorKind.CRASH, f"the grader crashed its process ({_signal_name(number)})")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"  # a real-time signal has no name

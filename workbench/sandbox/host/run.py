@@ -22,16 +22,9 @@ from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.sandbox.child.protocol import CAPACITY, MAX_ROWS, NOT_SCORED, NOTED_ROWS
-from workbench.sandbox.host.program import CHECKS, SHARED_SECONDS, Program, read_checks, weakest
-from workbench.sandbox.host.results import (
-    Request,
-    RowResults,
-    WorkerSlot,
-    ends_loading,
-    page_of,
-    read_done,
-    verdict,
-)
+from workbench.sandbox.host.losses import OUTSIDE, Lost, RowBlame, cause_of, ends_loading, load_verdict
+from workbench.sandbox.host.program import SHARED_SECONDS, Program, load_problem, weakest
+from workbench.sandbox.host.results import Request, RowResults, WorkerSlot, current_row, page_of, read_done
 from workbench.sandbox.host.worker import BUFFER_BYTES, TIMED_OUT, Worker, WorkerLostError, readable
 
 _TARGET_SECONDS = 0.05
@@ -43,49 +36,6 @@ _DECODED_BYTES = 20_000_000
 _TICK_SECONDS = 0.05
 _GRACE_SECONDS = 1.0
 """Grace period in seconds for running ranges when a run is stopped: on an idle machine they take a twentieth of it."""
-LOST_SHARE = 0.1
-"""Crashed workers per decided row above which a run stops. A worker start takes as long as grading thousands of rows,
-so above one in ten nearly all time is spent starting workers. Frequent crashes are also not random, so the mean
-of the other rows would be a poor estimate for the grader."""
-MIN_CRASHES = 30
-"""Crashes before the ratio counts. Fewer take only seconds; at 30 the standard error of the ratio is a fifth of it
-(1/sqrt(30)), so a cluster of bad rows at the start of a file does not stop the run."""
-
-
-@dataclass
-class Lost:
-    """Counts the worker crashes of one run.
-
-    Attributes:
-        most_in_row: Consecutive crashes without a graded row before the run stops.
-        total: Crashes so far.
-        in_row: Crashes since the last graded row.
-    """
-
-    most_in_row: int
-    total: int = 0
-    in_row: int = 0
-
-    def add(self) -> None:
-        """Count one crash."""
-        self.total += 1
-        self.in_row += 1
-
-    def enough(self, decided: int, reason: str) -> str:
-        """Why the run must stop; "" if it may continue.
-
-        Args:
-            decided: Rows that have a score, a failure or a skip.
-            reason: Why the last worker ended.
-        """
-        if self.in_row >= self.most_in_row:
-            return f"stopped after {self.in_row} consecutive worker crashes ({reason}); remaining rows not graded"
-        if self.total >= MIN_CRASHES and self.total > LOST_SHARE * decided:
-            return (
-                f"stopped after {self.total:,} worker crashes on {decided:,} rows, more than one in ten ({reason}); "
-                "remaining rows not graded"
-            )
-        return ""
 
 
 @dataclass
@@ -140,7 +90,8 @@ class SandboxRun:
         self._outcome = RunOutcome(self._grades)
         self._slots: list[WorkerSlot] = []
         self._unsent = WorkerSlot(deque())
-        self._lost = Lost(self._limits.lost_workers)
+        self._lost, self._graded_at_loss = Lost(self._limits.lost_workers), 0
+        self._blame, self._killed_at = RowBlame(self._limits.hard_row_seconds), set[int]()
         self._reported_at = 0.0
         self._load_problem: GradeError | None = None
 
@@ -224,15 +175,13 @@ class SandboxRun:
         if reply is None:
             return  # cancelled: the next step sees it
         self._note_output(reply)
-        failed = [check for check in read_checks(reply, CHECKS[:4]) if not check[1]]
-        if failed:
-            self._refuse(f"{failed[0][0]}: {failed[0][2]}")
+        self._refuse(load_problem(reply))
         slot.loaded = True
 
-    def _refuse(self, message: str) -> None:
-        """The program does not load, and would not in another worker: stop without a retry."""
-        self._load_problem = GradeError(ErrorKind.LOAD, message)
-        self._outcome.stopped = "load"
+    def _refuse(self, problem: GradeError | None) -> None:
+        """Stop without a retry if the program does not load: it would not in another worker."""
+        if problem is not None:
+            self._load_problem, self._outcome.stopped = problem, "load"
 
     def _request(self, slot: WorkerSlot, rows: tuple[int, int]) -> bool:
         """Send a request for a range of rows; returns whether that was possible."""
@@ -256,7 +205,7 @@ class SandboxRun:
         except WorkerLostError:
             slot.ranges.appendleft((start, stop))
             raise
-        slot.requests.append(Request(start, stop - start, half, seq, command.get("size", 0)))
+        slot.requests.append(Request(start, stop - start, half, seq, stop - start, command.get("size", 0)))
         return True
 
     def _sent(
@@ -305,7 +254,6 @@ class SandboxRun:
             slot.ranges.appendleft((request.first + graded, request.first + request.count))
             slot.batch_rows, request.count = graded, graded
         self._results.take(slot, request, reply, seconds)
-        self._lost.in_row = 0
         slot.requests.popleft()
         slot.mark, slot.since, slot.cut_at = -1, time.monotonic(), None
         per_row = seconds / request.count
@@ -346,20 +294,30 @@ class SandboxRun:
         pages = [(request, *page_of(slot, request)) for request in requests[:1]] if slot.worker else []
         status = slot.worker.close() if slot.worker else None
         slot.worker = None
-        self._lost.add()
-        self._outcome.lost = self._lost.total
+        has_graded = self._graded_rows() > self._graded_at_loss
         for request in reversed(requests[1:]):
             slot.ranges.appendleft((request.first, request.first + request.count))
+        # A signal of the row itself is its crash: another attempt would cost another worker.
+        cause = OUTSIDE if cause_of(death, status) == OUTSIDE else ""
         for request, scores, bits in pages:
-            if self._results.recover_rows(
-                slot, request, (scores, bits), verdict(death, status, self._limits.hard_row_seconds)
-            ):
-                self._lost.in_row = 1
+            row = request.first + current_row(request, bits)
+            error = self._blame.error(death, status, cause, OUTSIDE if row in self._killed_at else "")
+            if error is None:
+                self._killed_at.add(row)
+            has_graded |= self._results.recover_rows(slot, request, (scores, bits), error)
+        self._lost.add(slot, has_graded=has_graded, is_killed=bool(cause))
+        self._outcome.lost, self._graded_at_loss = self._lost.total, self._graded_rows()
         if not slot.loaded and ends_loading(death, status):
             seconds = self._limits.hard_load_seconds
-            self._refuse(verdict(death, status, seconds, missing="the module did not load").message)
+            self._refuse(load_verdict(death, status, seconds))
         if not self._outcome.stopped and self._busy():
             self._outcome.stopped = self._lost.enough(self._results.done, death.reason)
+
+    def _graded_rows(self) -> int:
+        """Number of graded rows, including those of running ranges: a busy host reads their replies later."""
+        running = [slot for slot in self._slots if slot.worker and slot.requests]
+        in_work = sum(_finished(page_of(slot, slot.requests[0])[1]) for slot in running)
+        return self._results.done + in_work
 
     def _note_output(self, reply: Mapping[str, Any]) -> None:
         output = reply.get("output")

@@ -32,6 +32,7 @@ from workbench.core.display_text import clean
 from workbench.core.errors import SandboxError, ValidationError
 from workbench.core.thread import StringThread
 from workbench.sandbox.child.protocol import NOT_SCORED, SKIPPED
+from workbench.sandbox.host.losses import verdict
 from workbench.sandbox.host.program import (
     CHECKS,
     ISOLATION,
@@ -42,7 +43,6 @@ from workbench.sandbox.host.program import (
     read_checks,
     read_description,
 )
-from workbench.sandbox.host.results import verdict
 from workbench.sandbox.host.worker import Worker, WorkerLostError
 
 

@@ -18,9 +18,10 @@ from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.system_limits import cores
 from workbench.sandbox.child.protocol import NOTED_ROWS
 from workbench.sandbox.host.batches import Batch, BatchSlice, RowQueue, RowTimes
+from workbench.sandbox.host.losses import MAX_KILLED, OUTSIDE, RowBlame, cause_of, ends_loading, load_verdict
 from workbench.sandbox.host.member import MAX_ROWS, Member
 from workbench.sandbox.host.program import SHARED_SECONDS, Program, weakest
-from workbench.sandbox.host.results import FIRST_ROWS, OUTSIDE, cause_of, ends_loading, twice, verdict
+from workbench.sandbox.host.results import FIRST_ROWS
 from workbench.sandbox.host.worker import ENDED, STOPPED, TIMED_OUT, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import START_SECONDS, StartError
 
@@ -34,10 +35,6 @@ _MAKING_SECONDS, _MAKINGS = 0.1, 4.0
 """Time to prepare a module again: these seconds, plus this multiple of its load time."""
 _MAX_LOSSES = 3
 """Consecutive worker crashes without a decided row after which the remaining rows fail."""
-_MAX_KILLED = 12
-"""The same for workers that were ended from outside: starting another takes at most 0.1 s."""
-_DOUBT_SECONDS = 60.0
-"""Seconds after an end from outside during which a crash may have the same cause: no row is blamed for it."""
 _EXTRA_IDLE_SECONDS = 60.0
 """Seconds without work after which the workers beyond the usual number end."""
 _CLOSED = GradeError(ErrorKind.CANCELLED, "not graded: the workers were closed")
@@ -69,7 +66,7 @@ class WorkerGroup:
         self._waiting, self._cores = RowQueue(), cores()
         self._times = RowTimes(program.limits.row_seconds, rows=1 if alone else FIRST_ROWS)
         self._losses = self._from_outside = 0
-        self._crashed_loading, self._outside_until = False, 0.0
+        self._crashed_loading, self._blame = False, RowBlame(program.limits.hard_row_seconds)
         self._worked = time.monotonic()
         self.members: list[Member] = []
         self._open: set[Batch] = set()
@@ -97,11 +94,11 @@ class WorkerGroup:
                 self._watch(member, now)
         self._start_workers(now)
         for member in list(self.members):
-            at_work = sum(other.state == "busy" for other in self.members)
-            places = min(self._wanted() - self._moving, self._most_at_work(now) - at_work)
-            if member.state == "idle" and places > 0:
-                with self._losing(member):
-                    self._hand_out(member, places)
+            if member.state == "idle" and self._waiting.rows:
+                wanted, most = self._demand(now)
+                if (places := min(wanted - self._n_busy + self._n_stuck, most - self._n_busy)) > 0:
+                    with self._losing(member):
+                        self._hand_out(member, places)
         self._close_idle(now)
 
     def read(self, member: Member) -> None:
@@ -141,9 +138,11 @@ class WorkerGroup:
 
     def _start_workers(self, now: float) -> None:
         """Start workers for rows that wait while no worker is free."""
-        moving = sum(not member.stuck for member in self.members)  # includes those that are starting
-        most = self._most_at_work(now)
-        while moving < self._wanted() and len(self.members) < most:
+        if not self._waiting.rows:
+            return
+        wanted, most = self._demand(now)
+        moving = len(self.members) - self._n_stuck  # includes those that are starting
+        while moving < wanted and len(self.members) < most:
             try:
                 worker = self._start()
             except SandboxError as error:
@@ -155,33 +154,33 @@ class WorkerGroup:
             moving += 1
 
     @property
-    def _moving(self) -> int:
-        """Workers whose current rows do not hang."""
-        return sum(member.state == "busy" and not member.stuck for member in self.members)
+    def _n_busy(self) -> int:
+        return [member.state for member in self.members].count("busy")
 
-    def _wanted(self) -> int:
-        """Number of workers justified by the waiting rows, including those at work."""
-        rows = self._waiting.rows
-        if not rows:
-            return 0
-        usual = min(self._workers, max(1, int(self._times.commands(rows)) + self._moving))
+    @property
+    def _n_stuck(self) -> int:
+        """Busy workers whose current rows hang."""
+        return [member.stuck for member in self.members].count(True)
+
+    def _demand(self, now: float) -> tuple[int, int]:
+        """Number of workers justified by the waiting rows, including those at work, and the maximum at work.
+
+        The maximum is the number of cores, plus one per row that certainly hangs.
+        """
+        rows, n_busy, n_stuck = self._waiting.rows, self._n_busy, self._n_stuck
+        usual = min(self._workers, max(1, int(self._times.commands(rows)) + n_busy - n_stuck))
+        most = max(self._workers, self._cores)
+        if n_stuck and self._times.known:
+            least = self._hang_seconds
+            hanging = sum(member.stuck and now - member.since_mark > least for member in self.members)
+            most += min(EXTRA_WORKERS, 2 * hanging)
         # If rows hang there may be more of them: the number doubles with each one found.
-        stuck = sum(member.stuck for member in self.members)
-        return max(usual, min(stuck, rows))
-
-    def _most_at_work(self, now: float) -> int:
-        """Maximum workers grading at the same time: the number of cores, plus one per row that certainly hangs."""
-        usual = max(self._workers, self._cores)
-        if not self._times.known:
-            return usual  # no row time is known yet
-        least = self._hang_seconds
-        hanging = sum(member.stuck and now - member.since_mark > least for member in self.members)
-        return usual + min(EXTRA_WORKERS, 2 * hanging)
+        return max(usual, min(n_stuck, rows)), most
 
     @property
     def _hang_seconds(self) -> float:
         """Seconds at one row after which it counts as hanging, given the current number of busy workers."""
-        return self._times.hang_seconds(sum(member.state == "busy" for member in self.members) / self._cores)
+        return self._times.hang_seconds(self._n_busy / self._cores)
 
     def _note_started(self, member: Member, info: Mapping[str, Any]) -> None:
         worker = member.running
@@ -270,7 +269,7 @@ class WorkerGroup:
         self._close_member(member)
         if cause_of(death, status) == OUTSIDE:
             self._from_outside += 1
-            self._outside_until = time.monotonic() + _DOUBT_SECONDS
+            self._blame.note_outside()
         else:
             self._losses += state != "idle"
         if pages is not None:
@@ -278,9 +277,8 @@ class WorkerGroup:
             self._settle(member)
             self._waiting.put_back(back)
         elif state == "loading" and self._is_load_error(death, status):
-            error = verdict(death, status, self._limits.hard_load_seconds, missing="the module did not load")
-            self._fail_waiting(GradeError(ErrorKind.LOAD, error.message))
-        if self._losses >= _MAX_LOSSES or self._from_outside >= _MAX_KILLED:
+            self._fail_waiting(load_verdict(death, status, self._limits.hard_load_seconds))
+        if self._losses >= _MAX_LOSSES or self._from_outside >= MAX_KILLED:
             self._give_up(death)
 
     def _is_load_error(self, death: WorkerLostError, status: int | None) -> bool:
@@ -297,12 +295,8 @@ class WorkerGroup:
         """Handle the rows that an ended worker leaves unfinished."""
         cause = cause_of(death, status)
         before = member.lost_before(pages, cause) if cause else ""
-        if cause and not before:
-            return member.keep_finished(pages, noted=self._program.noted)
-        # A row that crashes its worker will crash the next one in the same way.
-        is_ours = cause and (OUTSIDE in (cause, before) or time.monotonic() < self._outside_until)
-        blame = twice(death, status) if is_ours else verdict(death, status, self._limits.hard_row_seconds)
-        back = member.recover_rows(pages, blame, self._times.rows_at_once)
+        error = self._blame.error(death, status, cause, before)
+        back = member.recover_rows(pages, error, self._times.rows_at_once)
         self._times.rows_at_once = max(1, min(self._times.rows_at_once, member.batch_rows))
         return back
 
