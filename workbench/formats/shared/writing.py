@@ -20,7 +20,8 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.core.files import check_writable, write_atomically
 from workbench.formats.shared import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
-from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, parse_yaml, to_json
+from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, to_json
+from workbench.formats.shared.yaml_text import parse_yaml
 from workbench.graders.capture.analysis import candidates
 from workbench.graders.capture.module_text import grade_function
 from workbench.graders.capture.source_edit import Function, parsed, statements
