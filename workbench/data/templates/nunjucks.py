@@ -137,7 +137,7 @@ def nunjucks(text: str) -> Nunjucks:
 
 
 def has_tags(text: str) -> bool:
-    """Whether a text has tags: without any it is written as it is."""
+    """Whether a text has tags: without any it is written unchanged."""
     return "{{" in text or "{%" in text or "{#" in text
 
 

@@ -173,7 +173,7 @@ def register_target(
         name: As users type it.
         title: One-line description.
         lines: See `Target.lines`.
-        documents: For a target with documents of its own: how they are detected, and read.
+        documents: For a target with other documents: how they are detected, and read.
         settings: The other attributes of `Target`.
     """
 

@@ -208,7 +208,7 @@ _WRAPPERS = frozenset({"html", "head", "body"})
 
 
 class _Html(HTMLParser):
-    """The elements of a text, and whether text stands outside of all of them, as a browser builds the tree."""
+    """The elements of a text, and whether there is text outside of all of them, as a browser builds the tree."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -476,5 +476,5 @@ def is_xml(text: str, required: Sequence[str] = ()) -> bool:
 
 
 def contains_xml(text: str, required: Sequence[str] = ()) -> bool:
-    """Whether an element, or several next to each other, stand in the text and have these elements."""
+    """Whether an element, or several next to each other, are in the text and have these elements."""
     return any(_has_all(text[start:end], required) for start, end, _ in _parts(text))

@@ -156,7 +156,7 @@ class _Translation:
         return sign
 
     def _set(self) -> str:
-        """A class in brackets, whose start is behind."""
+        """A class in brackets, after its first bracket."""
         negated = self._pattern.startswith("^", self._at)
         self._at += negated
         members: list[str] = []

@@ -15,9 +15,11 @@ from workbench.data.templates.nunjucks import has_tags, nunjucks
 from workbench.data.templates.values import TemplateRunError, script_text
 from workbench.graders.arguments import LIMIT, check_choice, check_time_limit
 from workbench.graders.base import is_number, kind
+from workbench.graders.portable_rule import PythonBody, refusal
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules import markup
 from workbench.graders.rules import promptfoo as rules
+from workbench.graders.rules.refusals import is_refusal
 from workbench.graders.rules.structure import strict_json
 from workbench.graders.rules.text import Verdict
 from workbench.graders.structure.loose_json import fits, objects, strict_schema
@@ -124,6 +126,18 @@ class PromptfooAssertion(TextGrader):
         """Whether a row passes: of measures, the threshold decides."""
         return bool(details.get("pass", score >= 1.0))
 
+    def python_rest(self, reference_names: tuple[str, ...]) -> PythonBody:  # noqa: ARG002
+        """The Python lines of the assertion; refused if it needs a template, a pattern or a package."""
+        made = _IN_PYTHON.get(self.base)
+        texts = self.value if isinstance(self.value, list) else [self.value]
+        if any(isinstance(text, str) and has_tags(text) for text in texts):
+            raise refusal(self, "value", "its value is a template of the row's columns", _WAY)
+        call = made(self) if made is not None else ("", "")
+        if not call[0]:
+            raise refusal(self, "assertion", f"{self.base!r} needs more than the standard library", _WAY)
+        negation = "not " if self.assertion.startswith("not-") else ""
+        return PythonBody((call[0],), (f"return float({negation}{call[1]})",))
+
     def _rendered(self, metadata: Any) -> Any:
         columns = metadata if isinstance(metadata, Mapping) else {}
         if isinstance(self.value, list):
@@ -163,28 +177,20 @@ def _check_value(base: str, value: Any) -> None:
 
 def _problem_of(base: str, value: Any) -> tuple[str, str]:  # noqa: PLR0911 (one per type)
     if base == "equals":
-        return (
-            ("", "")
-            if value is not None
-            else ("an equals assertion needs a value", "a text, a number or an object")
-        )
+        return ("", "") if value is not None else ("equals needs a value", "a text, a number or an object")
     if base in {"contains", "icontains"}:
         is_right = (isinstance(value, str) and value != "") or is_number(value)
-        return (
-            ("", "")
-            if is_right
-            else (f"a {base} assertion needs a text or a number", "a text that is not empty")
-        )
+        return ("", "") if is_right else (f"{base} needs a text or a number", "a text that is not empty")
     if base in _ONE_TEXT:
         is_right = isinstance(value, str) and (bool(value) or base not in {"starts-with", "regex"})
-        return ("", "") if is_right else (f"a {base} assertion needs a text", "a text")
+        return ("", "") if is_right else (f"{base} needs a text", "a text")
     if base in _LISTS:
         is_right = (isinstance(value, str) and bool(value)) or isinstance(value, list)
-        return ("", "") if is_right else (f"a {base} assertion needs a list", "a list, or a text with commas")
+        return ("", "") if is_right else (f"{base} needs a list", "a list, or a text with commas")
     if base in {"bleu", "gleu"}:
         texts = [value] if isinstance(value, str) else value
         is_right = isinstance(texts, list) and bool(texts) and all(isinstance(text, str) for text in texts)
-        return ("", "") if is_right else (f"a {base} assertion needs a text, or a list of texts", "a text")
+        return ("", "") if is_right else (f"{base} needs a text, or a list of texts", "a text")
     if base == "word-count":
         return _problem_of_count(value)
     if base in {"is-xml", "contains-xml"} and isinstance(value, Mapping) and value:
@@ -205,7 +211,7 @@ def _problem_of_count(value: Any) -> tuple[str, str]:
         is_right = is_number(value) or (
             isinstance(value, str) and (has_tags(value) or _as_number(value) is not None)
         )
-    return ("", "") if is_right else ("a word-count assertion needs a number, or bounds", expected)
+    return ("", "") if is_right else ("word-count needs a number, or bounds", expected)
 
 
 def _as_number(text: str) -> float | None:
@@ -221,29 +227,27 @@ def _binary(passed: bool, inverse: bool) -> Result:
 
 
 def _equals(_: PromptfooAssertion, text: str, value: Any, inverse: bool) -> Result:
-    if not isinstance(value, list | Mapping):
-        return _binary(script_text(value) == text, inverse)
-    try:
-        return _binary(rules.equal_data(value, strict_json(text)), inverse)
-    except ValueError:
-        return inverse, float(inverse)
+    if isinstance(value, list | Mapping):
+        return _binary(rules.equals_json(text, value), inverse)
+    return _binary(script_text(value) == text, inverse)
 
 
 def _contains(grader: PromptfooAssertion, text: str, value: Any, inverse: bool) -> Result:
     if value == "":
         raise Unscored(ErrorKind.RUNTIME, "the value to look for is empty in this row")
-    sought = script_text(value)
-    if grader.base.startswith("i"):
-        return _binary(sought.lower() in text.lower(), inverse)
-    return _binary(sought in text, inverse)
+    return _binary(rules.has_texts(text, [script_text(value)], **_how(grader.base)), inverse)
 
 
 def _contains_several(grader: PromptfooAssertion, text: str, value: Any, inverse: bool) -> Result:
-    items = [_javascript_text(item) for item in (_listed(value) if isinstance(value, str) else value)]
-    if grader.base.startswith("i"):
-        text, items = text.lower(), [item.lower() for item in items]
-    found = [item in text for item in items]
-    return _binary(any(found) if grader.base.endswith("any") else all(found), inverse)
+    return _binary(rules.has_texts(text, _sought(value), **_how(grader.base)), inverse)
+
+
+def _sought(value: Any) -> list[str]:
+    return [_javascript_text(item) for item in (_listed(value) if isinstance(value, str) else value)]
+
+
+def _how(base: str) -> dict[str, bool]:
+    return {"ignore_case": base.startswith("i"), "needs_all": base.endswith("all")}
 
 
 def _javascript_text(value: Any) -> str:
@@ -305,18 +309,21 @@ def _required(value: Any) -> list[str]:
 def _is_refusal(_: PromptfooAssertion, text: str, value: Any, inverse: bool) -> Result:  # noqa: ARG001
     if not text.strip(rules.SPACES):
         return not inverse, 0.0
-    return _binary(rules.is_refusal(text), inverse)
+    return _binary(is_refusal(text), inverse)
 
 
-def _word_count(_: PromptfooAssertion, text: str, value: Any, inverse: bool) -> Result:
-    count = rules.count_words(text)
+def _bounds(value: Any) -> tuple[float | None, float | None]:
+    """The least and the most number of words."""
     if isinstance(value, Mapping):
-        low, high = value.get("min"), value.get("max")
-        return _binary((low is None or count >= low) and (high is None or count <= high), inverse)
+        return value.get("min"), value.get("max")
     expected = _as_number(value) if isinstance(value, str) else value
     if expected is None:
         raise Unscored(ErrorKind.RUNTIME, f"the number of words is not a number in this row: {value!r}")
-    return _binary(count == expected, inverse)
+    return expected, expected
+
+
+def _word_count(_: PromptfooAssertion, text: str, value: Any, inverse: bool) -> Result:
+    return _binary(rules.has_words(text, *_bounds(value)), inverse)
 
 
 def _levenshtein(grader: PromptfooAssertion, text: str, value: Any, inverse: bool) -> Result:
@@ -358,3 +365,36 @@ _HANDLERS: dict[str, Callable[[PromptfooAssertion, str, Any, bool], Result]] = {
     "levenshtein": _levenshtein,
     **dict.fromkeys(rules.MEASURES, _measure),
 }
+
+_WAY = "export it as native, or write it as a function grader"
+
+
+def _of_texts(grader: PromptfooAssertion) -> tuple[str, str]:
+    value = _sought(grader.value) if grader.base in _LISTS else [script_text(grader.value)]
+    how = "".join(f", {name}=True" for name, is_set in _how(grader.base).items() if is_set)
+    return "promptfoo.has_texts", f"has_texts(text, {value!r}{how})"
+
+
+def _of_equality(grader: PromptfooAssertion) -> tuple[str, str]:
+    if isinstance(grader.value, list | Mapping):
+        return "promptfoo.equals_json", f"equals_json(text, {grader.value!r})"
+    return "text.as_text", f"(text == {script_text(grader.value)!r})"
+
+
+_IN_PYTHON: dict[str, Callable[[PromptfooAssertion], tuple[str, str]]] = {
+    "equals": _of_equality,
+    "contains": _of_texts,
+    "icontains": _of_texts,
+    **dict.fromkeys(_LISTS, _of_texts),
+    "starts-with": lambda grader: ("text.as_text", f"text.startswith({grader.value!r})"),
+    "is-json": lambda grader: ("", "") if grader.value else ("promptfoo.is_json", "is_json(text)"),
+    "is-html": lambda _: ("markup.is_html", "is_html(text)"),
+    "contains-html": lambda _: ("markup.contains_html", "contains_html(text)"),
+    "is-xml": lambda grader: ("markup.is_xml", f"is_xml(text, {_required(grader.value)!r})"),
+    "contains-xml": lambda grader: (
+        "markup.contains_xml",
+        f"contains_xml(text, {_required(grader.value)!r})",
+    ),
+    "word-count": lambda grader: ("promptfoo.has_words", f"has_words(text, *{_bounds(grader.value)!r})"),
+}
+"""The rule that a type applies, as "module.function", and its call."""

@@ -194,7 +194,7 @@ class _Plan:
     def _add_test(self, test: Test) -> None:
         if not test.asserts and self._threshold(test) != self._shared:
             raise test.node.at("threshold").refuse(
-                "a threshold of a test without assertions of its own is not read", found=str(test.threshold),
+                "a threshold of a test that has only the assertions of defaultTest is not read", found=str(test.threshold),
                 hint="move the assertions of defaultTest into the tests, or use one threshold in defaultTest",
             )  # fmt: skip
         for at, node in enumerate(test.asserts):

@@ -1,4 +1,4 @@
-"""One assertion of promptfoo as a grader, or the refusal that names its type and says what to do instead."""
+"""One assertion of promptfoo as a grader, or the refusal that names its type and the next step."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ _REFUSED: dict[str, str] = {
     "similar:cosine": _EMBEDDINGS,
     "similar:dot": _EMBEDDINGS,
     "similar:euclidean": _EMBEDDINGS,
-    "moderation": "it asks a moderation service; call it in a wb.CustomGrader, or describe the rule in a llm-rubric",
+    "moderation": "it needs a moderation service; call it in a wb.CustomGrader, or describe the rule in a llm-rubric",
     "guardrails": "it reads what the provider's guardrail reported; describe the rule in a llm-rubric",
-    "classifier": "it asks a classifier of Hugging Face; call it in a wb.CustomGrader",
+    "classifier": "it needs a classifier of Hugging Face; call it in a wb.CustomGrader",
     "meteor": "it needs WordNet; use rouge-n, bleu or gleu",
     "is-sql": "it needs promptfoo's SQL parser; parse the text with your parser in a wb.CustomGrader",
     "contains-sql": "it needs promptfoo's SQL parser; parse the text with your parser in a wb.CustomGrader",
@@ -67,11 +67,11 @@ _REFUSED: dict[str, str] = {
     "context-relevance": _OTHER_JUDGE.format("wb.ContextRelevancy"),
     "context-recall": _OTHER_JUDGE.format("wb.Faithfulness"),
     "conversation-relevance": _OTHER_JUDGE.format("wb.RubricJudge"),
-    "factuality": "it sorts answers into five categories with promptfoo's own prompt; use a llm-rubric that quotes the reference",
-    "model-graded-factuality": "it sorts answers into five categories with promptfoo's own prompt; use a llm-rubric that quotes the reference",
+    "factuality": "it sorts completions into five categories with promptfoo's own prompt; use a llm-rubric that quotes the reference",
+    "model-graded-factuality": "it sorts completions into five categories with promptfoo's own prompt; use a llm-rubric that quotes the reference",
     "agent-rubric": "an agent of promptfoo grades it; use a llm-rubric, or wb.AgentJudge",
     "search-rubric": "it searches the web; use a llm-rubric",
-    "pi": "it asks the scorer of Pi Labs; use a llm-rubric",
+    "pi": "it needs the scorer of Pi Labs; use a llm-rubric",
     "human": "people grade it; put their labels into a column and pass labels=",
     "select-best": "it compares the outputs of several prompts; use wb.PairwiseJudge, or wb.compare on two runs",
     "max-score": "it compares the outputs of several prompts; compare two reports: report.compare(...)",
@@ -300,7 +300,7 @@ def _code_file(place: Node, code: str, reading: Reading, call: scripts.Call) -> 
 
 
 def read_value(node: Node, reading: Reading) -> Any:
-    """The value of an assertion: as it is, or the content of the file that it names."""
+    """The value of an assertion: unchanged, or the content of the file that it names."""
     if isinstance(node.value, list):
         return [_from_file(Node(item, f"{node.path}[{at}]"), reading) for at, item in enumerate(node.value)]
     return _from_file(node, reading)

@@ -180,7 +180,7 @@ def _test(node: Node, reading: Reading) -> Test:
 def _refuse_scoring(node: Node) -> None:
     if node.has("assertScoringFunction"):
         raise node.at("assertScoringFunction").refuse(
-            "a scoring function of one's own is not read", found=str(node.at("assertScoringFunction").value),
+            "a scoring function is not read", found=str(node.at("assertScoringFunction").value),
             hint="remove it, and combine the graders: wb.Suite(suite.entries, combine=wb.combine.Formula(...))",
         )  # fmt: skip
 

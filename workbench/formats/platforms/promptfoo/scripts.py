@@ -48,10 +48,9 @@ Pieces = list[str | tuple[str, ...]]
 
 _CONTEXT_JS = """
 function _contextOf(input) {
-  const asked = input.messages || [];
   const vars = input.metadata;
   return { prompt: input.lastUserMessage || '', vars, test: { vars }, config: CONFIG,
-    providerResponse: { output: input.response }, metadata: {}, messages: asked };
+    providerResponse: { output: input.response }, metadata: {} };
 }
 """
 _JUDGED_JS = """
@@ -109,7 +108,7 @@ function _assertion(output, context) {
 
 
 def function_body(code: str) -> str:
-    """The body of the function that promptfoo makes of inline JavaScript: several lines as they are, one as its value."""
+    """The body of the function that promptfoo makes of inline JavaScript: several lines unchanged, one as its value."""
     code = code.rstrip(SPACES)
     if "\n" in code:
         return code
@@ -216,7 +215,7 @@ function evaluate(input) {
 
 
 def transform_body(code: str) -> str:
-    """The body of a transform: several lines as they are, one as its value."""
+    """The body of a transform: several lines unchanged, one as its value."""
     return code if "\n" in code else f"return {code}"
 
 
