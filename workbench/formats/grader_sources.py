@@ -1,4 +1,4 @@
-"""Graders of whatever a user has: a file of any platform, a function by its import path, a live function, a suite."""
+"""Graders of everything that a user has: a file of any platform, a function by its import path, a live function, a suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenAI's users have besides a grader: eval objects, lists and exports of them, criteria, fine-tuning jobs, calls.
+"""Documents of OpenAI's users that contain graders: eval objects, lists and exports of them, criteria, fine-tuning jobs, calls.
 
 Source: the API reference of evals, graders and fine-tuning, and Azure's evaluators of its evals API.
 """
