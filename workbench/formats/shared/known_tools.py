@@ -42,7 +42,7 @@ _DOCUMENTS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 _IMPORTS: tuple[tuple[str, str, str], ...] = (
     (r"@evaluation_test\b|^(?:from|import) eval_protocol", "a test of eval-protocol", "give its inner function of messages to wb.CustomGrader; rows are rows of wb.read_samples"),
     (r"^(?:from|import) verifiers|\bvf\.(?:Rubric|Task|Environment|SingleTurnEnv|reward)\b", "code of verifiers", "write each function of its rubric as grade(thread), or call it in a wb.CustomGrader; weights go into wb.Entry"),
-    (r"^(?:from|import) inspect_ai", "code of inspect_ai", "match() and includes() are wb.ExactMatch and wb.Contains, model_graded_qa() is wb.BinaryJudge; write other scorers as grade(thread)"),
+    (r"^(?:from|import) inspect_ai", "code of inspect_ai", "match() and includes() are wb.ExactMatch and wb.Contains, model_graded_qa() is wb.BinaryJudge; write other scorers as async def grade(thread)"),
     (r"^(?:from|import) openevals|create_llm_as_judge\(", "code of openevals", _JUDGE),
     (r"^(?:from|import) autoevals|\bLLMClassifier\(", "code of autoevals", "Levenshtein and ExactMatch are wb.TextSimilarity and wb.ExactMatch; LLMClassifier is wb.BinaryJudge"),
     (r"^(?:from|import) braintrust", "code of Braintrust", _FUNCTION),
