@@ -106,3 +106,22 @@ def test_a_file_of_another_tool_is_refused_by_its_name(tool):
         wb.loads(text, where="g.py" if tool in PYTHON else "g.json")
     assert "wb." in caught.value.hint or "write" in caught.value.hint
     assert "format=" not in caught.value.hint
+
+
+def test_hints_name_what_exists():
+    """Every `wb.name` in a hint about another tool is a public name."""
+    import re
+    from pathlib import Path
+
+    import workbench.formats as formats
+
+    root = Path(formats.__file__).parent
+    files = [
+        "shared/known_tools.py",
+        "shared/training_code.py",
+        "platforms/openai/held.py",
+        *(f"platforms/promptfoo/{name}.py" for name in ("__init__", "assertions", "cases", "scripts")),
+    ]
+    for name in files:
+        for word in re.findall(r"\bwb\.(\w+)", (root / name).read_text("utf-8")):
+            assert hasattr(wb, word), (name, word)

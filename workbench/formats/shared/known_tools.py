@@ -48,7 +48,7 @@ _IMPORTS: tuple[tuple[str, str, str], ...] = (
     (r"^(?:from|import) braintrust", "code of Braintrust", _FUNCTION),
     (r"^(?:from|import) deepeval|\bGEval\(|\(BaseMetric\)", "metrics of DeepEval", "GEval(criteria=...) is wb.BinaryJudge(criteria); write other metrics as grade(thread)"),
     (r"^(?:from|import) mlflow|\bmake_judge\(", "scorers of MLflow", "make_judge(instructions=...) and Guidelines are wb.BinaryJudge; write a function under @scorer as grade(thread)"),
-    (r"^(?:from|import) ragas|\bAspectCritic\(", "metrics of ragas", "AspectCritic(definition=...) is wb.BinaryJudge(criteria); Faithfulness is wb.Faithfulness"),
+    (r"^(?:from|import) ragas|\bAspectCritic\(", "metrics of ragas", "AspectCritic(definition=...) is wb.BinaryJudge(criteria); Faithfulness is wb.FaithfulnessJudge"),
     (r"^(?:from|import) weave|@weave\.op\b|\(weave\.Scorer\)", "scorers of Weave", _FUNCTION),
     (r"^(?:from|import) phoenix|@create_evaluator\b", "evaluators of Phoenix", _FUNCTION),
     (r"^(?:from|import) langsmith", "evaluators of LangSmith", _FUNCTION),

@@ -75,8 +75,8 @@ class PromptfooAssertion(TextGrader):
         >>> import workbench as wb
         >>> from workbench.graders.text.promptfoo import PromptfooAssertion
         >>> near = PromptfooAssertion("rouge-n", value="It is the Vltava", threshold=0.6)
-        >>> near(wb.StringThread([("assistant", "The Vltava it is.")])).score
-        0.888...
+        >>> round(near(wb.StringThread([("assistant", "The Vltava it is.")])).score, 3)
+        0.889
     """
 
     assertion: str = field(kw_only=False)

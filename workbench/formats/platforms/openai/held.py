@@ -16,8 +16,8 @@ TYPES = ("string_check", "text_similarity", "score_model", "label_model", "pytho
 """Types of graders and criteria."""
 
 _AZURE = {
-    "builtin.coherence": "wb.RubricJudge", "builtin.fluency": "wb.RubricJudge", "builtin.relevance": "wb.AnswerRelevancy",
-    "builtin.groundedness": "wb.Faithfulness", "builtin.f1_score": 'wb.TextSimilarity(metric="rouge_1")',
+    "builtin.coherence": "wb.RubricJudge", "builtin.fluency": "wb.RubricJudge", "builtin.relevance": "wb.AnswerRelevancyJudge",
+    "builtin.groundedness": "wb.FaithfulnessJudge", "builtin.f1_score": 'wb.TextSimilarity(metric="rouge_1")',
     "builtin.bleu_score": 'wb.TextSimilarity(metric="bleu")', "builtin.gleu_score": 'wb.TextSimilarity(metric="gleu")',
     "builtin.meteor_score": 'wb.TextSimilarity(metric="meteor")', "builtin.rouge_score": 'wb.TextSimilarity(metric="rouge_l")',
 }  # fmt: skip
