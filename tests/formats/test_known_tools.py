@@ -84,8 +84,6 @@ PYTHON = {
     "Nova": "def lambda_handler(event, context):\n    return [{'id': r['id'], 'aggregate_reward_score': 0.4} for r in event]\n",
     "makes a reward": "def get_near(scale=0.5):\n    def near(completions, river, **kw):\n        return [scale]\n    return near\n",
     "reward class": "class Near:\n    def __call__(self, completions, **kw):\n        return [1.0 for _ in completions]\n",
-    "batch reward of verl": "def compute_score(data_sources, solution_strs, ground_truths, extra_infos=None):\n    return [1.0]\n",
-    "Gemini": "def evaluate(prompt, response, references):\n    return float(references['river'] in response)\n",
 }
 DOCUMENTS = {
     "pydantic_evals": {
@@ -125,3 +123,40 @@ def test_hints_name_what_exists():
     for name in files:
         for word in re.findall(r"\bwb\.(\w+)", (root / name).read_text("utf-8")):
             assert hasattr(wb, word), (name, word)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def same(output, expected):\n    return expected in output\n",
+        "async def near(completion, answer, state) -> float:\n    return float(answer in completion[-1]['content'] and state['answer'] == answer)\n",
+        "def near(text: str) -> float:\n    return float(len(text) > 4)\n",
+        "def evaluate(prompt, response, references):\n    return float(references['river'] in response)\n",
+        "def compute_score(data_sources, solution_strs, ground_truths, extra_infos=None):\n    return [float(g in s) for s, g in zip(solution_strs, ground_truths)]\n",
+        "async def custom_rm(args, sample, **kwargs):\n    return {'score': float(sample.label in sample.response), 'n': 1}\n",
+        "import torch\n\n\ndef same(response, target, strict=False):\n    return target in response\n\n\nmodel = torch.nn.Linear(2, 2)\n",
+    ],
+)
+def test_a_function_is_called_by_the_names_of_its_parameters(text, capsys):
+    """The call is reported; the scores are those of the function."""
+    grader = wb.loads(text, where="g.py").grader
+    assert "parameters" in capsys.readouterr().out
+    rows = [
+        wb.StringThread([("user", "q"), ("assistant", said)], {"river": "Elbe", "answer": "Elbe"})
+        for said in ("the Elbe", "no")
+    ]
+    assert [grader(row).score for row in rows] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def clean(text):\n    return text\n",
+        "def same(left, right):\n    return left == right\n",
+        "def f(sample):\n    return 1.0\n",
+    ],
+)
+def test_a_helper_is_not_a_grader(text):
+    """A function of a single text that returns no number, and one of other names."""
+    with pytest.raises(FormatError, match="no grader"):
+        wb.loads(text, where="g.py")

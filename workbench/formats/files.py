@@ -24,6 +24,7 @@ from workbench.formats.shared import (
     read_text,
     require_all_validated,
 )
+from workbench.formats.shared.named_functions import CALLED_BY_NAMES
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.training_code import foreign_imports, notebook_text
 from workbench.formats.shared.writing import Converted, check_target, detect, write_document
@@ -197,7 +198,8 @@ def load(
         FormatError: Missing, too large, unreadable, of an unknown platform, or tampered with; names the file and
             the path inside the document.
     """
-    return _with_printed_notes(_read(*_opened(path, format, trust=trust, release=release)))
+    reading, chosen = _opened(path, format, trust=trust, release=release)
+    return _with_printed_notes(_read(reading, chosen))
 
 
 def _with_printed_notes(suite: Suite) -> Suite:
@@ -225,8 +227,12 @@ def _cautions(suite: Suite) -> list[Loss]:
         for part in parts(grader)
         if isinstance(part, FunctionGrader)
     }
+    called = {
+        one.name: one.description for one in suite.graders if one.description.startswith(CALLED_BY_NAMES)
+    }
     missing = {name: foreign_imports(text) for name, text in sources.items()}
     return [
+        *(Loss(name, "parameters", text) for name, text in called.items()),
         *(
             Loss(name, "prompt", f"{', '.join(names)} {effect}", _FILLING)
             for name, names in holes.items()
