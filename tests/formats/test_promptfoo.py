@@ -311,3 +311,15 @@ def test_every_type_is_graded_or_refused():
     """The types of promptfoo's schema are known."""
     assert len(ASSERTIONS) + len(_REFUSED) > 55
     assert PromptfooAssertion("not-regex", value="^a")(thread("b")).passed
+
+
+def test_a_config_is_converted(tmp_path):
+    """A rule over one assertion has no effect, so other platforms take it; code brings no reserved name."""
+    (tmp_path / "c.yaml").write_text("defaultTest: {assert: [{type: contains, value: Vltava}]}\n")
+    for name, target in (("openai", "o.json"), ("letta", "l.yaml"), ("trl", "t.py"), ("promptfoo", "p.py")):
+        wb.convert(tmp_path / "c.yaml", tmp_path / target, name)
+        (grader,) = wb.load(tmp_path / target).graders
+        assert [grader(thread(said, reference="x")).score for said in ("the Vltava", "no")] == [1.0, 0.0]
+    (tmp_path / "d.yaml").write_text("defaultTest: {assert: [{type: python, value: len(output) < 9}]}\n")
+    written = wb.convert(tmp_path / "d.yaml", tmp_path / "d.py", "promptfoo", on_loss="report")
+    assert written.paths[0].name == "d.py"

@@ -98,7 +98,7 @@ def _named(text: str, where: str) -> dict[str, str]:
 def _named_grader(reading: Reading, name: str, call: str) -> Grader:
     text = with_call(essential(reading.text, name), name)
     grader = FunctionGrader.from_source(
-        text, name=name, imported=True, signature="thread", function="_wb_grade",
+        text, name=name, imported=True, signature="thread", function="_by_names_grade",
         description=f"{CALLED_BY_NAMES}: {call}",
     )  # fmt: skip
     reading.note(name, f"is called by the names of its parameters: {call}")

@@ -50,7 +50,7 @@ _VALUES: dict[str, tuple[frozenset[str], str]] = {
     "a list of the data source": (frozenset({"data_sources"}), '[columns.get("data_source", "")]'),
     "a list of the columns": (frozenset({"extra_infos"}), "[columns]"),
     "None": (frozenset({"args"}), "None"),
-    "the row as slime's sample": (frozenset({"sample"}), "_wb_sample(row)"),
+    "the row as slime's sample": (frozenset({"sample"}), "_by_names_sample(row)"),
 }
 """What a parameter gets: its names, and the value in the lines that are added. Lists are those of verl's batch manager."""
 CALLED_BY_NAMES = "called by the names of its parameters"
@@ -60,7 +60,7 @@ _NUMBERS = frozenset({"float", "bool", "int"})
 
 _TAIL = """
 
-def _wb_row(thread):
+def _by_names_row(thread):
     turns = thread.get_turns() if hasattr(thread, "get_turns") else []
     users = [at for at, turn in enumerate(turns) if turn.role == "user"]
     first = users[-1] + 1 if users else 0
@@ -73,17 +73,17 @@ def _wb_row(thread):
     return {"text": said, "reference": known[0] if known else None, "prompt": prompt, "columns": columns}
 
 
-def _wb_sample(row):
+def _by_names_sample(row):
     import types
 
     columns = row["columns"]
     return types.SimpleNamespace(prompt=row["prompt"], response=row["text"], label=row["reference"], metadata=columns)
 
 
-async def _wb_grade(thread):
+async def _by_names_grade(thread):
     from workbench import Grade
 
-    row = _wb_row(thread)
+    row = _by_names_row(thread)
     parts = {"prompt": row["prompt"], "completion": row["text"], "answer": row["reference"], "info": row["columns"]}
     columns = {**row["columns"], **parts} if STATE else row["columns"]
     value = NAME(ARGUMENTS)
@@ -110,7 +110,7 @@ def named_functions(text: str) -> dict[str, str]:
 
 
 def with_call(text: str, name: str) -> str:
-    """The module with `_wb_grade(thread)`, which calls a function by the names of its parameters."""
+    """The module with `_by_names_grade(thread)`, which calls a function by the names of its parameters."""
     tree = parsed(text)
     assert tree is not None
     node = next(one for one in reversed(tree.body) if isinstance(one, Function) and one.name == name)

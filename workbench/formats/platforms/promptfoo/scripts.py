@@ -287,17 +287,17 @@ def _pieces(node: Node, code: str, values: Mapping[str, Any] | None) -> str | Pi
     )  # fmt: skip
 
 
-_PYTHON_HEAD = "import inspect as _wb_inspect\nimport json as _wb_json\nimport re as _wb_re\n"
+_PYTHON_HEAD = "import inspect as _pf_inspect\nimport json as _pf_json\nimport re as _pf_re\n"
 _PYTHON_TAIL = """
 
-def _wb_result(value):
+def _pf_result(value):
     if isinstance(value, str):
         if value.lower() in ("true", "false"):
             value = value.lower() == "true"
         elif value.startswith("{"):
-            value = _wb_json.loads(value)
+            value = _pf_json.loads(value)
         else:
-            number = _wb_re.match(r"\\s*[+-]?(?:Infinity|(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?)", value)
+            number = _pf_re.match(r"\\s*[+-]?(?:Infinity|(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?)", value)
             value = float(number[0]) if number else None
     if hasattr(value, "__dataclass_fields__"):
         value = vars(value)
@@ -317,7 +317,7 @@ def _wb_result(value):
     return float(score), passed is not INVERSE, reason
 
 
-def _wb_context(thread):
+def _pf_context(thread):
     columns = dict(thread.metadata or {})
     turns = thread.get_turns() if hasattr(thread, "get_turns") else []
     asked = [turn.content for turn in turns if turn.role == "user"]
@@ -326,21 +326,21 @@ def _wb_context(thread):
                     "providerResponse": {"output": output}, "metadata": {}}
 
 
-async def _wb_assertion(thread):
+async def _pf_assertion(thread):
     from workbench import Grade
 
-    output, context = _wb_context(thread)
+    output, context = _pf_context(thread)
     value = CALL
-    value = await value if _wb_inspect.isawaitable(value) else value
-    score, passed, reason = _wb_result(value)
+    value = await value if _pf_inspect.isawaitable(value) else value
+    score, passed, reason = _pf_result(value)
     return Grade(score, passed=passed, reasoning=reason)
 """
 _FILLED = """
 
-_WB_PARTS = PIECES
+_PF_PARTS = PIECES
 
 
-def _wb_text(value, path):
+def _pf_text(value, path):
     for key in path:
         value = value[int(key) if isinstance(value, list) and key.isdigit() else key]
     if isinstance(value, bool):
@@ -350,17 +350,17 @@ def _wb_text(value, path):
     return "" if value is None else ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _wb_filled(output, context):
-    code = "".join(one if isinstance(one, str) else _wb_text(context["vars"], one) for one in _WB_PARTS)
+def _pf_filled(output, context):
+    code = "".join(one if isinstance(one, str) else _pf_text(context["vars"], one) for one in _PF_PARTS)
     names = {}
-    exec(_wb_module(code), names)
+    exec(_pf_module(code), names)
     return names["main"](output, context)
 
 
-def _wb_module(code):
+def _pf_module(code):
     if "\\n" not in code:
         return "import json\\n\\ndef main(output, context):\\n    return " + code + "\\n"
-    indent = _wb_re.search(r"^(?!\\s*$)\\s+", code, _wb_re.MULTILINE)
+    indent = _pf_re.search(r"^(?!\\s*$)\\s+", code, _pf_re.MULTILINE)
     indent = indent[0] if indent else "    "
     return "import json\\n\\ndef main(output, context):\\n" + "\\n".join(indent + line for line in code.split("\\n")) + "\\n"
 """
@@ -381,7 +381,7 @@ def python(node: Node, code: str, reading: Reading, call: Call, values: Mapping[
     if isinstance(pieces, str):
         return _function(node, python_module(pieces), "main", reading, call)
     made = _FILLED.replace("PIECES", repr(pieces))
-    return _function(node, made, "_wb_filled", reading, call)
+    return _function(node, made, "_pf_filled", reading, call)
 
 
 def python_file(node: Node, text: str, function: str, reading: Reading, call: Call) -> Grader:
@@ -397,7 +397,7 @@ def python_file(node: Node, text: str, function: str, reading: Reading, call: Ca
         )
     if "grade" in names:
         # The wrapper is called grade in the sandbox, which would replace the file's own.
-        text = f"_wb_names = {{}}\nexec({text!r}, _wb_names)\n{function} = _wb_names[{function!r}]\n"
+        text = f"_pf_names = {{}}\nexec({text!r}, _pf_names)\n{function} = _pf_names[{function!r}]\n"
     return _function(node, text, function, reading, call)
 
 
@@ -412,7 +412,7 @@ def _top_level(tree: ast.Module) -> set[str]:
 def _function(node: Node, text: str, called: str, reading: Reading, call: Call) -> Grader:
     tail = _PYTHON_TAIL.replace("INVERSE", repr(call.inverse)).replace("THRESHOLD", repr(call.threshold))
     tail = tail.replace("CONFIG", repr(call.config or {})).replace(
-        "CALL", f"{called}({'_wb_json.loads(output)' if call.is_json else 'output'}, context)"
+        "CALL", f"{called}({'_pf_json.loads(output)' if call.is_json else 'output'}, context)"
     )
     lines = text.splitlines(keepends=True)
     future = "".join(line for line in lines if line.startswith("from __future__"))
@@ -420,7 +420,7 @@ def _function(node: Node, text: str, called: str, reading: Reading, call: Call) 
     module = future + _PYTHON_HEAD + body.rstrip("\n") + "\n" + tail
     try:
         grader = FunctionGrader.from_source(
-            module, name=call.name, imported=True, signature="thread", function="_wb_assertion"
+            module, name=call.name, imported=True, signature="thread", function="_pf_assertion"
         )
     except (WorkbenchError, ValueError, TypeError) as error:
         raise node.refuse("this Python cannot be captured", found=str(error).splitlines()[0]) from error
