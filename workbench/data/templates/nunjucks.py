@@ -62,6 +62,8 @@ _NODES = frozenset(
         "Mul",
         "Div",
         "Mod",
+        "FloorDiv",
+        "Pow",
         "Neg",
         "Pos",
         "Assign",
@@ -257,7 +259,7 @@ class _Rendering:
         if kind == "Dict":
             return {text_of(self.value(pair.key)): self.value(pair.value) for pair in node.items}
         if kind == "CondExpr":
-            other = node.expr2 is not None and self.value(node.expr2)
+            other = None if node.expr2 is None else self.value(node.expr2)
             return other if is_false(self.value(node.test)) else self.value(node.expr1)
         if kind == "Concat":
             return "".join(text_of(self.value(item)) for item in node.nodes)
@@ -305,7 +307,17 @@ class _Rendering:
         return True
 
 
+_MAX_POWER = 300
+"""Largest exponent."""
+
+
 def _arithmetic(kind: str, left: float, right: float) -> float:
+    if kind == "Pow":
+        return (
+            left**right if abs(right) <= _MAX_POWER and not (left < 0 and right != int(right)) else math.nan
+        )
+    if kind == "FloorDiv":
+        return math.floor(left / right) if right else math.nan
     if kind in {"Div", "Mod"} and right == 0:
         return math.nan if kind == "Mod" or left == 0 or math.isnan(left) else math.copysign(math.inf, left)
     return {

@@ -155,6 +155,20 @@ def _load(value: Any) -> Any:
         raise TemplateRunError("the filter load needs JSON", found=str(error)[:80]) from None
 
 
+def _escape(value: Any) -> str:
+    text = text_of(value)
+    for sign, entity in (
+        ("&", "&amp;"),
+        ('"', "&quot;"),
+        ("'", "&#39;"),
+        ("<", "&lt;"),
+        (">", "&gt;"),
+        ("`", "&#96;"),
+    ):
+        text = text.replace(sign, entity)
+    return text
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "lower": lambda value: text_of(value).lower(),
     "upper": lambda value: text_of(value).upper(),
@@ -180,6 +194,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "d": _default,
     "truncate": _truncate,
     "urlencode": lambda value: quote(text_of(value), safe="!'()*-._~"),
+    "escape": _escape,
+    "e": _escape,
     "nl2br": lambda value: re.sub(r"\r\n|\n", "<br />\n", text_of(value)),
     "wordcount": lambda value: len(re.findall(r"\w+", text_of(value), re.ASCII)),
 }
