@@ -60,6 +60,10 @@ _IMPORTS: tuple[tuple[str, str, str], ...] = (
 _PYTHON = tuple((re.compile(pattern, re.MULTILINE), tool, step) for pattern, tool, step in _IMPORTS)
 
 
+_SEARCHED = 200_000
+"""Characters that are searched for the signs of a tool."""
+
+
 def tool_error(document: Any, text: str, where: str) -> FormatError | None:
     """The error of a file whose tool is known and that no format reads; None for any other."""
     found = _of_python(text) if document is None else _of_document(document)
@@ -74,4 +78,5 @@ def _of_document(document: Any) -> tuple[str, str] | None:
 
 
 def _of_python(text: str) -> tuple[str, str] | None:
+    text = text[:_SEARCHED]
     return next(((tool, step) for pattern, tool, step in _PYTHON if pattern.search(text)), None)

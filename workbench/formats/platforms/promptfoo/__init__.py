@@ -37,7 +37,7 @@ from workbench.run.suite import Suite
 
 _ABOUT_OUTPUTS = ("prompts", "providers", "targets")
 _PYTHON = re.compile(r"^(?:async\s+)?def\s+get_assert\s*\(", re.MULTILINE)
-_SCRIPT = re.compile(r"^\s*(?:module\.exports\s*=|export\s+default\b)", re.MULTILINE)
+_SCRIPT = re.compile(r"^[ \t]*(?:module\.exports\s*=|export\s+default\b)", re.MULTILINE)
 _CONFIG_KEYS = frozenset(
     {"prompts", "providers", "targets", "tests", "scenarios", "defaultTest", "assertionTemplates", "redteam"}
 )
