@@ -123,6 +123,7 @@ DATA = (
     "workbench/judges/kinds/binary.py",  # what judges are sent
     "workbench/judges/kinds/pairwise.py",
     "workbench/core/display_html.py",  # a stylesheet
+    "workbench/graders/rules/refusals.py",  # phrases of promptfoo
 )
 
 PYTHON = ("workbench", "benchmarks")

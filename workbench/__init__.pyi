@@ -16,6 +16,7 @@ from .formats import dumps as dumps
 from .formats import export as export
 from .formats import load as load
 from .formats import loads as loads
+from .formats import read_graders as read_graders
 from .formats import save as save
 from .graders import AsciiPrintable as AsciiPrintable
 from .graders import Contains as Contains

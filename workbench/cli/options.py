@@ -141,7 +141,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
 
 def read_suite(path: Path, options: argparse.Namespace) -> wb.Suite:
     """The suite of a platform's file, or of a module with grade functions."""
-    return wb.load(path, options.format, trust=options.trust, release=options.release)
+    return wb.read_graders(path, options.format, trust=options.trust, release=options.release)
 
 
 def trial_rows(options: argparse.Namespace) -> wb.Samples | None:

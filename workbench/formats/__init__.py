@@ -5,6 +5,7 @@ from __future__ import annotations
 from workbench.core.discovery import load_modules
 from workbench.formats import platforms, targets
 from workbench.formats.files import convert, dumps, export, load, loads, save
+from workbench.formats.grader_sources import read_graders
 from workbench.formats.platforms.letta import letta_thread
 from workbench.formats.platforms.native import read, schema, write
 from workbench.formats.shared import FORMATS, Document, Format, Loss, Losses, Reading, register
@@ -34,6 +35,7 @@ __all__ = [
     "load",
     "loads",
     "read",
+    "read_graders",
     "register",
     "save",
     "schema",

@@ -24,11 +24,13 @@ from workbench.formats.shared import (
     read_text,
     require_all_validated,
 )
+from workbench.formats.shared.named_functions import CALLED_BY_NAMES
 from workbench.formats.shared.parsing import to_json
+from workbench.formats.shared.training_code import foreign_imports, notebook_text
 from workbench.formats.shared.writing import Converted, check_target, detect, write_document
 from workbench.formats.targets.base import Target
 from workbench.formats.targets.module import decompose
-from workbench.graders import Grader
+from workbench.graders import FunctionGrader, Grader
 from workbench.graders.base import is_number
 from workbench.graders.combine import Entry
 from workbench.graders.serialization import limit_imported, parts
@@ -196,7 +198,8 @@ def load(
         FormatError: Missing, too large, unreadable, of an unknown platform, or tampered with; names the file and
             the path inside the document.
     """
-    return _with_printed_notes(_read(*_opened(path, format, trust=trust, release=release)))
+    reading, chosen = _opened(path, format, trust=trust, release=release)
+    return _with_printed_notes(_read(reading, chosen))
 
 
 def _with_printed_notes(suite: Suite) -> Suite:
@@ -211,18 +214,42 @@ _FILLING = 'from release 0.17 on Letta substitutes them: set release="0.17" if t
 
 
 def _cautions(suite: Suite) -> list[Loss]:
-    """Placeholders that look effective but are not substituted."""
+    """Placeholders that look effective but are not substituted, and packages that code imports and the sandbox lacks."""
     judges = {judge.name: judge for grader in suite.graders for judge in parts(grader)}
     holes = {name: getattr(judge, "unfilled_placeholders", ()) for name, judge in judges.items()}
     effect = (
         "is sent literally: this release does not substitute placeholders in rubrics, and appends the prompt, "
         "the reference and the completion in separate sections"
     )
+    sources = {
+        part.name: part.source.text
+        for grader in suite.graders
+        for part in parts(grader)
+        if isinstance(part, FunctionGrader)
+    }
+    called = {
+        one.name: one.description for one in suite.graders if one.description.startswith(CALLED_BY_NAMES)
+    }
+    missing = {name: foreign_imports(text) for name, text in sources.items()}
     return [
-        Loss(name, "prompt", f"{', '.join(names)} {effect}", _FILLING)
-        for name, names in holes.items()
-        if names
+        *(Loss(name, "parameters", text) for name, text in called.items()),
+        *(
+            Loss(name, "prompt", f"{', '.join(names)} {effect}", _FILLING)
+            for name, names in holes.items()
+            if names
+        ),
+        *(
+            Loss(name, "imports", f"the sandbox does not have {', '.join(names)}", _OUTSIDE)
+            for name, names in missing.items()
+            if names
+        ),
     ]
+
+
+_OUTSIDE = (
+    "rows fail unless the import is optional; to run the function with your packages, import it: "
+    'wb.read_graders("module:function")'
+)
 
 
 def _broken(suite: Suite) -> tuple[str, ...]:
@@ -268,6 +295,8 @@ def loads(
 
 
 def _read(reading: Reading, name: str | None) -> Suite:
+    if (code := notebook_text(reading.text)) is not None:
+        reading = replace(reading, text=code)
     chosen = detect(reading.text, reading.where) if name is None else get_format(name)
     if reading.release and not chosen.releases:
         raise FormatError(

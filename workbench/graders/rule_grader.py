@@ -71,7 +71,7 @@ class RuleGrader(Grader):
     To add one, write `grade_thread`. Rows are graded in one loop in a worker thread.
     """
 
-    hidden_from_dir = "gives_verdict grade_samples grade_texts grade_thread has_own_rule javascript_body needs_reference python_body reads_columns rule"
+    hidden_from_dir = "gives_verdict grade_samples grade_texts grade_thread has_own_rule javascript_body needs_reference python_body reads_columns rule verdict_on"
 
     deterministic: ClassVar[bool] = True
     gives_verdict: ClassVar[bool] = True
@@ -91,6 +91,10 @@ class RuleGrader(Grader):
             None if the rule or a setting uses more than that.
         """
         return None
+
+    def verdict_on(self, score: float, details: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        """Whether a row graded by its thread passes: at a full score, unless the kind has another rule."""
+        return score >= 1.0
 
     def reads_columns(self, samples: Samples) -> bool:  # noqa: ARG002
         """Whether `grade_texts` supports these samples."""
@@ -142,7 +146,7 @@ class RuleGrader(Grader):
         if isinstance(result, Skip):
             return Grade.skipped(str(result) or None, seconds=seconds)
         score, reason, details = result
-        passed = score >= 1.0 if self.gives_verdict else None
+        passed = self.verdict_on(score, details) if self.gives_verdict else None
         return Grade(score, passed=passed, reasoning=reason, metadata=details, seconds=seconds)
 
     def grade_samples(self, samples: Sequence[Sample]) -> Grades:
@@ -256,7 +260,7 @@ class RuleGrader(Grader):
         if details:
             grades.metadata[row] = details
         if self.gives_verdict:
-            grades.passed[row] = score >= 1.0
+            grades.passed[row] = self.verdict_on(score, details)
 
     def _store(self, scores: NDArray[np.float64], start: int, grades: Grades, seconds: float) -> None:
         grades.put_scores(start, scores, seconds=seconds)

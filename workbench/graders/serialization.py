@@ -19,7 +19,17 @@ from workbench.sandbox.host.validation import Check, Validation
 _TRUST_FIELDS = frozenset({"trusted_sha256", "imported", "trust"})
 """Fields about origin and trust, which the reader of a grader sets itself."""
 _DATA = frozenset(
-    {"agent", "schema", "output_schema", "sampling_params", "examples", "template_variables", "headers"}
+    {
+        "agent",
+        "schema",
+        "output_schema",
+        "sampling_params",
+        "examples",
+        "template_variables",
+        "headers",
+        "when",
+        "defaults",
+    }
 )
 """Fields of user data: an object in there that looks like a grader is not one."""
 
@@ -28,6 +38,7 @@ def parts(grader: Grader) -> Iterator[Grader]:
     """A grader and every grader inside it."""
     yield grader
     inner = [entry.grader for entry in getattr(grader, "entries", ())]
+    inner += getattr(grader, "inner_graders", ())
     wrapped = getattr(grader, "grader", None)
     for inner_grader in [*inner, *([wrapped] if isinstance(wrapped, Grader) else [])]:
         yield from parts(inner_grader)

@@ -15,7 +15,7 @@ from workbench.core.progress import OnProgress, Progress
 from workbench.data.samples import Samples
 from workbench.data.samples.roles import CellError, messages_of
 from workbench.data.samples.row_view import ANY_ROW
-from workbench.graders import Grader
+from workbench.graders import CustomGrader, Grader
 from workbench.judges.budget import Budget
 from workbench.report import Report
 from workbench.run.suite import Suite
@@ -190,7 +190,7 @@ def _answered(cell: Any, text: str | None) -> Any:
 
 
 def as_suite(grader: Any) -> Suite:
-    """A grader, entry or suite as a suite that gives one score per row.
+    """A grader, entry, suite or live function as a suite that gives one score per row.
 
     Raises:
         TypeError: Any other object.
@@ -205,6 +205,8 @@ def as_suite(grader: Any) -> Suite:
         return grader
     if isinstance(grader, Grader) or hasattr(grader, "grader"):
         return Suite(grader)
+    if callable(grader) and not isinstance(grader, type):
+        return Suite(CustomGrader(grader))
     raise TypeError(
         f"wb.probe takes a grader or a suite, not {type(grader).__name__}; @wb.grader turns a function into one"
     )

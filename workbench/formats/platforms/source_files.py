@@ -16,7 +16,9 @@ from typing import Any
 
 from workbench.core.errors import CaptureError, FormatError
 from workbench.formats.shared import Document, Format, Losses, Reading, register
+from workbench.formats.shared.named_functions import CALLED_BY_NAMES, named_functions, with_call
 from workbench.formats.shared.parsing import MAX_PYTHON
+from workbench.formats.shared.training_code import essential
 from workbench.formats.shared.unsupported import (
     add_kind_loss,
     check_entry,
@@ -30,7 +32,7 @@ from workbench.formats.shared.writing import check_grader
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.graders.capture import capture
 from workbench.graders.capture.analysis import signature_of
-from workbench.graders.capture.module_text import decorated
+from workbench.graders.capture.module_text import decorated, grade_function
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.combine import Entry
 from workbench.graders.portable import portable, portable_javascript
@@ -50,6 +52,8 @@ def _read_python(reading: Reading) -> Suite:
         )
     try:
         functions = decorated(reading.text) or {"": {}}
+        if "" in functions and (named := _named(reading.text, reading.where)):
+            return Suite([_named_grader(reading, name, call) for name, call in named.items()])
         # With `@wb.grader` the author marks graders; else the function may be a trainer's.
         if "" in functions:
             check_grader(reading.text, reading.where)
@@ -72,6 +76,32 @@ def _function(reading: Reading, name: str, settings: dict[str, Any]) -> Grader:
     # A grader from a file is untrusted unless the caller sets `trust`.
     source = replace(capture(reading.text, name=name or None), imported=True)
     grader = FunctionGrader(source=source, signature=signature_of(source.text), **settings)
+    return grader.trusted() if reading.trust else grader
+
+
+def _named(text: str, where: str) -> dict[str, str]:
+    """The functions that are called by the names of their parameters, if the module has no grade function."""
+    named = named_functions(text)
+    tree = parsed(text) if named else None
+    if tree is None:
+        return {}
+    meant = grade_function(tree, None)
+    if meant is not None and (meant.name == "grade" or meant.name not in named):
+        try:
+            check_grader(text, where)
+        except FormatError:
+            return named
+        return {}
+    return named
+
+
+def _named_grader(reading: Reading, name: str, call: str) -> Grader:
+    text = with_call(essential(reading.text, name), name)
+    grader = FunctionGrader.from_source(
+        text, name=name, imported=True, signature="thread", function="_by_names_grade",
+        description=f"{CALLED_BY_NAMES}: {call}",
+    )  # fmt: skip
+    reading.note(name, f"is called by the names of its parameters: {call}")
     return grader.trusted() if reading.trust else grader
 
 

@@ -1,4 +1,4 @@
-"""Untrusted JSON and YAML, parsed as plain data or with a clear error, and values of a document with the path to each."""
+"""Untrusted JSON and Python, parsed as plain data or with a clear error, and values of a document with the path to each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from workbench.core.errors import FormatError
 from workbench.core.python_text import parse
 
 MAX_DEPTH = 40
-MAX_YAML = 1024 * 1024
-"""Maximum characters of YAML, which take its parser about a second. Long rubrics belong in separate files."""
 
 MAX_PYTHON = 2 * 1024 * 1024
 """Characters of Python that are parsed: 32 graders of the largest source allowed."""
@@ -32,7 +30,7 @@ def parse_json(text: str, where: str) -> Any:
     try:
         document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
     except RecursionError:
-        raise _too_deep(where) from None
+        raise too_deep(where) from None
     except json.JSONDecodeError as error:
         place = f"{where}, line {error.lineno}, column {error.colno}"
         # Only near the error: earlier text may contain a comma before a bracket.
@@ -58,36 +56,6 @@ def parse_json(text: str, where: str) -> Any:
 _TRAILING = re.compile(r",\s*([}\]])")
 
 
-def parse_yaml(text: str, where: str) -> Any:
-    """Plain YAML: no tags, no aliases (a few lines of them expand to gigabytes), no duplicate keys.
-
-    Raises:
-        FormatError: With line and column if known.
-    """
-    import yaml
-
-    if len(text) > MAX_YAML:
-        raise FormatError(
-            "the YAML is too large", where=where, found=f"{len(text):,} characters", expected=f"at most {MAX_YAML:,}",
-            hint="put long prompts into separate files: prompt_path",
-        )  # fmt: skip
-    try:
-        _scan(text, where)
-        document = yaml.load(text, Loader=_loader())  # noqa: S506 (a safe loader, made stricter)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        place = where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
-        if "nesting depth" in str(error.problem):  # PyYAML 6.0.4 has a separate limit
-            raise _too_deep(place) from None
-        raise FormatError("the file is not plain YAML", where=place, found=str(error.problem)[:200]) from None
-    except FormatError:
-        raise
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise FormatError("the file is not plain YAML", where=where, found=str(error)[:200]) from None
-    check_depth(document, where)
-    return document
-
-
 def parse_python(text: str, where: str) -> ast.Module:
     """The syntax tree of a module; it is neither compiled nor run.
 
@@ -108,55 +76,6 @@ def parse_python(text: str, where: str) -> ast.Module:
         line = getattr(error, "lineno", None)
         place = f"{where}, line {line}" if line else where
         raise FormatError("the file is not Python", where=place, found=str(error)[:200]) from None
-
-
-def _scan(text: str, where: str) -> None:
-    """Check the stream of events before any object is built."""
-    import yaml
-
-    depth = 0
-    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        place = f"{where}, line {event.start_mark.line + 1 if event.start_mark else 0}"
-        if isinstance(event, yaml.AliasEvent):
-            raise FormatError(
-                "YAML aliases are not read", where=place, found=f"*{event.anchor}", hint="write the value out"
-            )
-        tag = getattr(event, "tag", None)
-        if tag:
-            raise FormatError(
-                "YAML tags are not read", where=place, found=str(tag)[:80], hint="remove the tag"
-            )
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise _too_deep(place)
-
-
-def _loader() -> Any:
-    import yaml
-
-    safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Loader(safe):  # type: ignore[misc]  # the C loader if available
-        """Safe loader without dates that refuses duplicate keys."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-            seen = set()
-            for key, _ in node.value:
-                name = self.construct_object(key, deep=True)
-                if not isinstance(name, str | int | float | bool):
-                    raise yaml.constructor.ConstructorError(None, None, "a key must be text", key.start_mark)
-                if name in seen:
-                    problem = f"duplicate key {name!r}"
-                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-                seen.add(name)
-            return dict(super().construct_mapping(node, deep=deep))
-
-    # Dates would become objects that JSON cannot represent; `<<` would add keys after the check above.
-    Loader.yaml_implicit_resolvers = {
-        sign: [(tag, rule) for tag, rule in rules if not tag.endswith((":timestamp", ":merge"))]
-        for sign, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return Loader
 
 
 def _refuse_constant(name: str) -> Any:
@@ -187,7 +106,7 @@ def check_depth(document: Any, where: str) -> None:
         level = [pair for value, path in level for pair in _children(value, path)]
         if not level:
             return
-    raise _too_deep(where)
+    raise too_deep(where)
 
 
 def _check_text(value: Any, path: str) -> None:
@@ -206,7 +125,8 @@ def _children(value: Any, path: str) -> list[tuple[Any, str]]:
     return [(item, f"{path}[{at}]") for at, item in enumerate(value)] if isinstance(value, list) else []
 
 
-def _too_deep(where: str) -> FormatError:
+def too_deep(where: str) -> FormatError:
+    """The error of a document with too many levels."""
     return FormatError("the file is nested too deeply", where=where, expected=f"at most {MAX_DEPTH} levels")
 
 
@@ -223,40 +143,6 @@ def to_json(document: Any) -> str:
     except (TypeError, ValueError) as error:
         raise FormatError("a grader contains a value that JSON cannot represent", found=str(error)) from error
     return text + "\n"
-
-
-_ODD_ENDS = set("\r\x85\u2028\u2029")
-"""Line separators that a YAML block scalar would normalise to plain ones."""
-
-
-def to_yaml(document: Any) -> str:
-    """The document with long texts as block scalars, unless that would change a text."""
-    import yaml
-
-    text = _dumped(document, blocks=True)
-    try:
-        survives = yaml.safe_load(text) == document
-    except yaml.YAMLError:
-        survives = False
-    return text if survives else _dumped(document, blocks=False)
-
-
-def _dumped(document: Any, *, blocks: bool) -> str:
-    import yaml
-
-    class Dumper(yaml.SafeDumper):
-        """Without aliases, which many readers refuse."""
-
-        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-            return True
-
-    def text(dumper: Any, value: str) -> Any:
-        odd = bool(_ODD_ENDS & set(value))
-        style = None if "\n" not in value and not odd else '"' if odd or not blocks else "|"
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    Dumper.add_representer(str, text)
-    return str(yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110))
 
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from workbench.formats.shared import Losses
 from workbench.graders import Grader
 from workbench.graders.arguments import role_of
 from workbench.graders.capture.source_edit import parsed
-from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
+from workbench.graders.combine import AllPass, Assertions, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.portable_rule import article
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.text.text_grader import TextGrader
@@ -191,6 +191,10 @@ def _gives_its_entry(suite: Suite) -> bool:
 def _is_one(rule: CombiningRule | None, entry: Entry) -> bool:
     if isinstance(rule, Sum):
         return entry.weight == 1
+    if isinstance(rule, Assertions):
+        return (
+            rule == Assertions() and entry.weight > 0 and entry.severity == "error" and binary(entry.grader)
+        )
     return isinstance(rule, Mean) or (isinstance(rule, Formula) and rule.text.strip() == entry.name)
 
 

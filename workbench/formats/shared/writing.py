@@ -20,7 +20,9 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.core.files import check_writable, write_atomically
 from workbench.formats.shared import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
-from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, parse_yaml, to_json
+from workbench.formats.shared.known_tools import tool_error
+from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, to_json
+from workbench.formats.shared.yaml_text import parse_yaml
 from workbench.graders.capture.analysis import candidates
 from workbench.graders.capture.module_text import grade_function
 from workbench.graders.capture.source_edit import Function, parsed, statements
@@ -76,16 +78,19 @@ def no_grader(text: str, where: str, hint: str = "") -> FormatError:
         where: Its name.
         hint: What else to do.
     """
+    known = tool_error(None, text, where)
     tree = parsed(text) or ast.Module([], [])
     functions = [node for node in tree.body if isinstance(node, Function)]
     classes = [f"class {node.name}" for node in tree.body if isinstance(node, ast.ClassDef)]
-    names = [_signature(node) for node in functions] or classes
+    names = [_signature(node, known.what if known else "") for node in functions] or classes
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     advice = "write async def grade(thread) around it that returns one number per conversation"
+    if known is not None:
+        advice, hint = known.hint, ""
     return FormatError(
-        f"this Python {_kind(where)} contains no grader", where=where,
+        f"this Python {_kind(where)} contains no grader" + (f": {known.what}" if known else ""), where=where,
         found=", ".join(names[:_MAX_NAMES]) + more or "no function at its top level", expected=WHAT_IS_READ,
-        hint="; ".join(filter(None, [advice if functions else "", hint])),
+        hint="; ".join(filter(None, [advice if functions or known else "", hint])),
     )  # fmt: skip
 
 
@@ -93,8 +98,10 @@ def _kind(where: str) -> str:
     return "file" if where.lower().endswith(".py") else "text"
 
 
-def _signature(node: Function) -> str:
+def _signature(node: Function, known: str) -> str:
+    """A function with its parameters, and the system it looks like, unless another one is known."""
     like = _looks_like(node)
+    like = like if not known or like.rpartition(" ")[2] in known else ""
     return f"{node.name}({_parameters(node)})" + (f", which looks like {like}" if like else "")
 
 
@@ -109,7 +116,8 @@ def _looks_like(node: Function) -> str:
     names = {arg.arg for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
     marks = {ast.unparse(mark).partition("(")[0].rpartition(".")[2] for mark in node.decorator_list}
     if "scorer" in marks:
-        return "a scorer of MLflow" if names else "a scorer of inspect_ai"
+        has_metrics = any("metrics" in ast.unparse(mark) for mark in node.decorator_list)
+        return "a scorer of inspect_ai" if has_metrics or not names else "a scorer of MLflow"
     if "completions" in names and (len(names) > 1 or args.kwarg):
         return "a reward function of TRL"
     return next((system for parameters, system in _BY_PARAMETERS if parameters <= names), "")
@@ -127,6 +135,8 @@ def detect(text: str, where: str = "text") -> Format:
     names = [name for name, degree in sure.items() if degree == best and best > 0]
     if len(names) == 1:
         return FORMATS[names[0]]
+    if document is not None and not names and (known := tool_error(document, text, where)) is not None:
+        raise known
     if not names and where.lower().endswith(".js"):
         return FORMATS["javascript"]
     if not names and (where.lower().endswith(".py") or _is_python(text)):

@@ -11,7 +11,7 @@ from workbench.formats.shared import FORMATS, Document, Losses, Reading, registe
 from workbench.formats.shared.unsupported import add_gate_loss, binary, without_unused_settings
 from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.judges import runs_judges
-from workbench.formats.targets.module import compose
+from workbench.formats.targets.module import SETTINGS, compose
 from workbench.formats.targets.parts import own_judges_of, parts_of
 from workbench.formats.targets.reading import companions, detects, read
 from workbench.graders import FunctionGrader
@@ -159,24 +159,36 @@ def _tell_rest(target: Target, losses: Losses) -> None:
     )  # fmt: skip
 
 
-def register_target(name: str, title: str, *, lines: Callable[[ExportPlan], str], **settings: Any) -> Target:
+def register_target(
+    name: str,
+    title: str,
+    *,
+    lines: Callable[[ExportPlan], str],
+    documents: tuple[Callable[[Any, str], int], Callable[[Reading], Suite]] | None = None,
+    **settings: Any,
+) -> Target:
     """Register a target as a format with the shared reader and writer.
 
     Args:
         name: As users type it.
         title: One-line description.
         lines: See `Target.lines`.
+        documents: For a target with other documents: how they are detected, and read.
         settings: The other attributes of `Target`.
     """
 
     def read_here(reading: Reading) -> Suite:
-        return read(target_named(name), reading)
+        target = target_named(name)
+        if documents is not None and SETTINGS not in reading.text:
+            return documents[1](reading)
+        return read(target, reading)
 
     def write_here(suite: Suite, losses: Losses) -> Document:
         return write(target_named(name), suite, losses)
 
     def detect(document: Any, text: str) -> int:
-        return detects(target_named(name), document, text)
+        found = detects(target_named(name), document, text)
+        return found or (documents[0](document, text) if documents is not None else 0)
 
     def companions_of(text: str, stem: str) -> Mapping[str, str]:
         return companions(target_named(name), text, stem)

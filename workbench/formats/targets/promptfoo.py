@@ -1,4 +1,4 @@
-"""promptfoo: `get_assert(output, context)` for a `python` assertion, and one function per grader.
+"""promptfoo: `get_assert(output, context)` for a `python` assertion, and one function per grader; its configs are read.
 
 An exception counts as score 0, not passed: promptfoo cannot represent a missing score in a Python assertion.
 
@@ -7,6 +7,7 @@ Source: promptfoo 0.123.1 (`assertions/python`), read and run.
 
 from __future__ import annotations
 
+from workbench.formats.platforms import promptfoo
 from workbench.formats.targets import register_target
 from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.module import functions_of
@@ -49,6 +50,7 @@ register_target(
     "promptfoo",
     "promptfoo Python assertions",
     lines=_lines,
+    documents=(promptfoo.detect, promptfoo.read),
     columns="a variable of the test (vars)",
     imports="import json as _wb_json",
     use=lambda _: "assert: [{type: python, value: 'file://THIS_FILE.py'}]",

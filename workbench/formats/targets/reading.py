@@ -12,6 +12,7 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.formats.shared import Reading
 from workbench.formats.shared.parsing import MAX_PYTHON, Node, parse_python
+from workbench.formats.shared.training_code import essential
 from workbench.formats.shared.writing import no_grader
 from workbench.formats.targets.base import ENTRY_SETTINGS, LIMITS, ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.module import SETTINGS, compose, decompose
@@ -85,7 +86,11 @@ def _theirs(target: Target, name: str, reading: Reading) -> FunctionGrader:
     stem = PurePath(reading.where).stem if reading.folder and name in {"compute_score", "reward_func"} else ""
     try:
         grader = FunctionGrader.from_source(
-            reading.text, imported=True, function=name, signature=target.signature, name=stem or name
+            essential(reading.text, name),
+            imported=True,
+            function=name,
+            signature=target.signature,
+            name=stem or name,
         )
     except ValueError as error:
         if isinstance(error, FormatError):

@@ -25,6 +25,7 @@ from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, kind
+from workbench.graders.code.live_reward import LiveReward, as_called
 from workbench.graders.rows import Control
 from workbench.sandbox.host.program import ISOLATION
 
@@ -59,7 +60,8 @@ class CustomGrader(Grader):
     """A user function that runs in this process, not in the sandbox: third-party packages, files, network.
 
     It takes a `StringThread`, or a `Sample` if its parameter is called `sample` or annotated so, and returns a
-    finite number or a `Grade`. Sync functions run in threads, async ones together on a separate event loop, so that
+    finite number or a `Grade`. Rewards of TRL, verl, OpenRLHF and eval-protocol, and functions of a text and a reference,
+    are called as their trainers call them. Sync functions run in threads, async ones together on a separate event loop, so that
     other work continues. A sync function may call other graders; an async one awaits their `grade`. One
     that stops the loop fails the async rows in flight. Only the import path is saved and exported, never code; a
     notebook function or a lambda has none and cannot be saved. Reading a file imports nothing: that happens
@@ -119,12 +121,12 @@ class CustomGrader(Grader):
         if self.target:
             raise TypeError("a custom grader takes a function or a target, not both")
         # Called for its error: a function of two parameters is refused here and not row by row.
-        _parameter(fn)
+        _parameter(as_called(fn))
         target = _path_of(fn)
         first_line = ((inspect.getdoc(fn) or "").strip().splitlines() or [""])[0]
         values = {
             "target": target,
-            "_fn": None if target else fn,
+            "_fn": None if target else as_called(fn),
             "name": self.name or _name_of(fn),
             "description": self.description or first_line,
         }
@@ -310,7 +312,8 @@ def _path_of(fn: Any) -> str:
         return ""
     try:
         # A decorated or redefined function may have a path that leads to another object.
-        return target if _imported(target) is fn else ""
+        found = _imported(target)
+        return target if getattr(found, "fn", found) is fn else ""
     except CaptureError:
         return ""
 
@@ -330,7 +333,7 @@ def _imported(target: str) -> Callable[..., Any]:
         ) from error
     if not callable(target_object):
         raise CaptureError("target is not callable", where=target, found=type(target_object).__name__)
-    return target_object  # type: ignore[no-any-return]
+    return as_called(target_object)  # type: ignore[no-any-return]
 
 
 def _loaded(target: str) -> Any:
@@ -361,7 +364,7 @@ def _imports_of(fn: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _codes_of(fn: Any) -> Iterator[CodeType]:
     """The code of a function, of functions inside it, and of those of its module that it mentions."""
-    waiting, seen = [_function_of(fn)], set()
+    waiting, seen = [_function_of(fn.fn if isinstance(fn, LiveReward) else fn)], set()
     while waiting:
         function = waiting.pop()
         code = getattr(function, "__code__", None)

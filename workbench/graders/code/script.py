@@ -26,8 +26,8 @@ class ScriptGrader(SandboxedGrader):
     `tool_calls` and `tool_call_id` if there are any), `response` (that turn's text, "" if there is none),
     `toolCalls` (made since the last user turn, in OpenAI's shape), `metadata` (the row's), and for convenience
     `history` (the same as `messages`), `lastUserMessage`, `systemPrompt` and `tools`. A function called
-    `evaluate` is accepted too; it may return `{score, reason}`, and other keys are stored as metadata. Both may
-    be async.
+    `evaluate` is accepted too; it may return `{score, reason}`, with a verdict in `passed` (true or false), and other keys
+    are stored as metadata. Both may be async.
 
     The score is any finite number; a boolean, text, null or undefined fails the row. The engine is QuickJS:
     the language's built-in globals and a `console` whose lines are stored like a Python grader's prints; no `require`,

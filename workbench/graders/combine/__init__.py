@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from workbench.graders.combine.assertions import Assertions
 from workbench.graders.combine.combined import Combined, PerTurn
 from workbench.graders.combine.combining import COMBINING_RULES, AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.combine.entry import Counted, Entry, EntryOutcome
+from workbench.graders.combine.for_rows import ForRows, Transformed
 from workbench.graders.combine.formula import Expression, FormulaError
 from workbench.graders.combine.gates import Gate, GateResult, LogicalGate, SimpleGate, WeightedGate
 
 __all__ = [
     "COMBINING_RULES",
     "AllPass",
+    "Assertions",
     "Combined",
     "CombiningRule",
     "Counted",
     "Entry",
     "EntryOutcome",
     "Expression",
+    "ForRows",
     "Formula",
     "FormulaError",
     "Gate",
@@ -26,5 +30,6 @@ __all__ = [
     "PerTurn",
     "SimpleGate",
     "Sum",
+    "Transformed",
     "WeightedGate",
 ]

@@ -29,7 +29,9 @@ COMBINING_RULES: dict[str, type[CombiningRule]] = {}
 """Every rule by the name that its specs use."""
 
 
-def _combining_rule(name: str) -> Callable[[R], R]:
+def combining_rule(name: str) -> Callable[[R], R]:
+    """Register a rule under the name that its specs use."""
+
     def register(cls: R) -> R:
         cls.rule = name
         COMBINING_RULES[name] = cls
@@ -129,7 +131,7 @@ class CombiningRule(ABC):
             raise FormatError(f"the rule {cls.rule!r} cannot be created", found=str(error)) from error
 
 
-@_combining_rule("mean")
+@combining_rule("mean")
 @dataclass(frozen=True)
 class Mean(CombiningRule):
     """Weighted mean.
@@ -155,7 +157,7 @@ class Mean(CombiningRule):
             return total / weights, answered
 
 
-@_combining_rule("sum")
+@combining_rule("sum")
 @dataclass(frozen=True)
 class Sum(CombiningRule):
     """Weighted sum, never renormalised.
@@ -182,7 +184,7 @@ class Sum(CombiningRule):
         return total, _all_answered(columns) if self.strict else some
 
 
-@_combining_rule("all_pass")
+@combining_rule("all_pass")
 @dataclass(frozen=True)
 class AllPass(CombiningRule):
     """Passes (1.0) when every entry of severity "error" passes, else 0.0; warnings and infos never block.
@@ -195,7 +197,7 @@ class AllPass(CombiningRule):
         n = len(columns[0].scores)
         passed, answered = np.ones(n, bool), np.ones(n, bool)
         for column in self._asked(entries, columns)[1]:
-            passed &= _passes(column)
+            passed &= passes(column)
             answered &= ~np.isnan(column.scores)
         return passed.astype(np.float64), answered
 
@@ -211,14 +213,14 @@ class AllPass(CombiningRule):
         scored = grades.codes == SCORED
         grades.passed[scored] = grades.scores[scored] == 1.0
         for entry, column in zip(entries, columns, strict=True):
-            fails = scored & ~_passes(column) & ~np.isnan(column.scores)
+            fails = scored & ~passes(column) & ~np.isnan(column.scores)
             for row in np.flatnonzero(fails):
                 before = grades.reasoning.get(int(row))
                 failure = f"{entry.severity}: {entry.name}"
                 grades.reasoning[int(row)] = f"{before}; {failure}" if before else f"not passed: {failure}"
 
 
-@_combining_rule("formula")
+@combining_rule("formula")
 @dataclass(frozen=True)
 class Formula(CombiningRule):
     """A formula over the entries' names, such as `"0.7 * correct + 0.3 * max(short, polite)"`.
@@ -279,7 +281,7 @@ def _all_answered(columns: Sequence[Counted]) -> Mask:
     return np.asarray(np.all([~np.isnan(column.scores) for column in columns], axis=0), bool)
 
 
-def _passes(column: Counted) -> Mask:
+def passes(column: Counted) -> Mask:
     """The verdict if there is one, else a full score."""
     return np.asarray(np.where(column.passed >= 0, column.passed == 1, column.scores >= 1.0), bool)
 

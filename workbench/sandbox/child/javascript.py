@@ -263,8 +263,9 @@ class ScriptLoading(_checks.Loading):  # type: ignore[misc, name-defined]  # loa
             metadata = json.loads(extra) if extra else {}
         except (ValueError, RecursionError):
             metadata = _UNTOLD
-        note = {"reasoning": reason, "metadata": metadata}
-        return _drive.Noted(score, {key: value for key, value in note.items() if value})
+        passed = metadata.pop("passed") if isinstance(metadata.get("passed"), bool) else None
+        note = {key: value for key, value in {"reasoning": reason, "metadata": metadata}.items() if value}
+        return _drive.Noted(score, note if passed is None else {**note, "passed": passed})
 
     def _thrown(self, name: str | None, message: str | None, stack: str | None) -> BaseException:
         line = _line(stack, 0)

@@ -27,8 +27,9 @@ from workbench.formats.frame.wrapping import unwrap
 from workbench.formats.platforms.letta import writing
 from workbench.formats.platforms.letta.gates import read_gate
 from workbench.formats.shared import Format, Reading, register
-from workbench.formats.shared.parsing import Node, parse_json, parse_yaml
+from workbench.formats.shared.parsing import Node, parse_json
 from workbench.formats.shared.unsupported import suite_name
+from workbench.formats.shared.yaml_text import parse_yaml
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture import capture
 from workbench.graders.combine import Entry, Formula

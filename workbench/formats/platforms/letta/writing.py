@@ -11,7 +11,7 @@ from workbench.data.extractors import LETTA, Extractor
 from workbench.formats.frame.wrapping import wrapped
 from workbench.formats.platforms.letta.gates import Spec, written_gate
 from workbench.formats.shared import Document, Losses
-from workbench.formats.shared.parsing import to_json, to_yaml
+from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.unsupported import (
     add_kind_loss,
     check_calls,
@@ -27,6 +27,7 @@ from workbench.formats.shared.unsupported import (
     settings_without_effect,
     without_unused_settings,
 )
+from workbench.formats.shared.yaml_text import to_yaml
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.combine import Entry, Formula
 from workbench.graders.combine.combined import PerTurn

@@ -16,10 +16,10 @@ from typing import Any
 from workbench.core.errors import CaptureError, FormatError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.formats.frame.wrapping import unwrap
-from workbench.formats.platforms.openai import writing
+from workbench.formats.platforms.openai import held, writing
 from workbench.formats.shared import Format, Losses, Reading, register
 from workbench.formats.shared.parsing import Node, parse_json
-from workbench.formats.shared.unsupported import suite_name
+from workbench.formats.shared.unsupported import suite_name, unique
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture import capture
 from workbench.graders.capture.source import refuse_credentials
@@ -122,7 +122,7 @@ def _module(text: str) -> str:
     return "".join(future) + head + own.rstrip("\n") + "\n" + _TAIL
 
 
-_TYPES = ("string_check", "text_similarity", "score_model", "label_model", "python", "multi", "endpoint")
+_TYPES = held.TYPES
 _METRICS = (
     "cosine", "fuzzy_match", "bleu", "gleu", "meteor", "rouge_1", "rouge_2", "rouge_3", "rouge_4", "rouge_5", "rouge_l",
 )  # fmt: skip
@@ -153,18 +153,32 @@ def error_flag(grade: Grade, *, python: bool = False) -> str | None:
 
 
 def read(reading: Reading) -> Suite:
-    """A suite from one grader's JSON, or from `{"grader": {...}}` as the validate call takes it.
+    """A suite from one grader's JSON, the criteria of an eval, or what else has them; see `held`.
 
     Raises:
         FormatError: With the path inside the document.
     """
-    root = Node(parse_json(reading.text, reading.where), reading.where)
-    if isinstance(root.value, Mapping) and "grader" in root.value and "type" not in root.value:
-        root = root.only("grader").at("grader")
+    document = Node(parse_json(reading.text, reading.where), reading.where)
+    root = held.found(document, reading)
+    if isinstance(root, list):
+        return _criteria(root, reading)
     kind = root.choice("type", _TYPES)
     if kind == "multi":
         return _multi(root, reading)
     return Suite(_entry(root, reading))
+
+
+def _criteria(nodes: list[Node], reading: Reading) -> Suite:
+    entries: list[Entry] = []
+    for node in nodes:
+        kind = node.choice("type", _TYPES)
+        if kind == "multi":
+            raise node.refuse(
+                "a multi is not a criterion", found="type multi", hint="load it alone, as one grader"
+            )
+        entry = _entry(node, reading)
+        entries.append(replace(entry, name=unique(entry.name, [other.name for other in entries])))
+    return Suite(entries)
 
 
 def _multi(node: Node, reading: Reading) -> Suite:
@@ -197,7 +211,8 @@ def _part(key: str, node: Node, reading: Reading) -> Entry:
 def _entry(node: Node, reading: Reading) -> Entry:
     kind = node.text("type")
     grader = _READERS[kind](node, reading)
-    threshold = node.number("pass_threshold", None) if kind in {"text_similarity", "score_model"} else None
+    takes_threshold = kind in {"text_similarity", "score_model", "python"}
+    threshold = node.number("pass_threshold", None) if takes_threshold else None
     return Entry(grader, pass_threshold=threshold, on_error="zero")
 
 
@@ -269,7 +284,7 @@ def _content(node: Node) -> str:
 
 
 def _python(node: Node, reading: Reading) -> Grader:
-    node.only("type", "name", "source", "image_tag")
+    node.only("type", "name", "source", "image_tag", "pass_threshold")
     text = node.text("source")
     own = unwrap(text, "openai")
     signature = {} if own is not None else {"signature": "openai"}
@@ -326,6 +341,8 @@ _READERS = {
 
 
 def _detect(document: Any, text: str) -> int:  # noqa: ARG001
+    if degree := held.detect(document):
+        return degree
     grader = document.get("grader", document) if isinstance(document, dict) else None
     if not isinstance(grader, dict):
         return 0

@@ -1,0 +1,178 @@
+"""Live functions of trainers, in the forms that their packages have, called unchanged."""
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+import workbench as wb
+from workbench.cli import main
+from workbench.graders.code.live_reward import form_of
+
+
+def accuracy_reward(completions, solution, **kwargs):
+    contents = [completion[0]["content"] for completion in completions]
+    return [
+        None if answer == "" else float(answer in content)
+        for content, answer in zip(contents, solution, strict=True)
+    ]
+
+
+def think_format_reward(completions: list, **kwargs) -> list:
+    return [float(completion[0]["content"].startswith("<think>")) for completion in completions]
+
+
+def brevity(prompts, completions, log_metric=None, **kwargs):
+    log_metric("n", 1)
+    return [len(prompt) - len(completion) for prompt, completion in zip(prompts, completions, strict=True)]
+
+
+async def slow(completions, **kwargs):
+    await asyncio.sleep(0)
+    return [1.0 for _ in completions]
+
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    return {
+        "score": float(ground_truth["target"] in solution_str),
+        "acc": True,
+        "from": data_source,
+        "n": extra_info["n"],
+    }
+
+
+def dataset_score(solution_str, ground_truth, method="strict", format_score=0.0, score=1.0):
+    return score if ground_truth in solution_str else format_score
+
+
+def prime_math(model_output, ground_truth):
+    return ground_truth in model_output, True, model_output
+
+
+def reward_func(queries, prompts, labels, **kwargs):
+    return {
+        "rewards": [float(label in query) for query, label in zip(queries, labels, strict=True)],
+        "extra_logs": {},
+    }
+
+
+@dataclass
+class EvaluateResult:
+    score: float
+    reason: str
+
+
+def evaluate(messages, ground_truth=None, **kwargs):
+    return EvaluateResult(float(ground_truth in messages[-1]["content"]), f"{len(messages)} messages")
+
+
+def grade_answer(given_answer: str, ground_truth: str) -> bool:
+    return given_answer == ground_truth
+
+
+def thread(text, **columns):
+    return wb.StringThread([("user", "Which?"), ("assistant", text)], columns)
+
+
+@pytest.mark.parametrize(
+    ("fn", "text", "columns", "score"),
+    [
+        (accuracy_reward, "the Elbe", {"solution": "Elbe"}, 1.0),
+        (accuracy_reward, "the Elbe", {"reference": "Seine"}, 0.0),
+        (accuracy_reward, "the Elbe", {"solution": ""}, None),
+        (think_format_reward, "<think>x", {}, 1.0),
+        (brevity, "abc", {}, 3.0),
+        (slow, "x", {"a": 1}, 1.0),
+        (
+            compute_score,
+            "the Elbe",
+            {"ground_truth": {"target": "Elbe"}, "data_source": "d", "extra_info": {"n": 1}},
+            1.0,
+        ),
+        (dataset_score, "the Elbe", {"ground_truth": "Elbe"}, 1.0),
+        (prime_math, "the Elbe", {"answer": "Elbe"}, 1.0),
+        (reward_func, "the Elbe", {"label": "Elbe"}, 1.0),
+        (evaluate, "the Elbe", {"reference": "Elbe"}, 1.0),
+        (grade_answer, "Elbe", {"reference": "Elbe"}, 1.0),
+    ],
+)
+def test_a_function_is_called_as_its_trainer_calls_it(fn, text, columns, score):
+    """Its columns, lists and results are those of its trainer; None is a skipped row."""
+    grade = wb.CustomGrader(fn)(thread(text, **columns))
+    assert grade.score == score, grade
+    assert grade.error is None
+
+
+def test_the_rest_of_a_dict_is_metadata():
+    """Verl's dict has a score, and more."""
+    columns = {"ground_truth": {"target": "Elbe"}, "data_source": "d", "extra_info": {"n": 1}}
+    assert wb.CustomGrader(compute_score)(thread("Elbe", **columns)).metadata == {
+        "acc": True,
+        "from": "d",
+        "n": 1,
+    }
+    assert wb.CustomGrader(evaluate)(thread("Elbe", reference="x")).reasoning == "2 messages"
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda thread: 1.0,
+        lambda sample: 1.0,
+        lambda text: 1.0,
+        lambda prompt, completion: 1.0,
+        lambda a, b=1: 1.0,
+        len,
+    ],
+)
+def test_other_functions_have_no_form(fn):
+    """A function of a thread, or of other parameters, is not a trainer's."""
+    assert form_of(fn) == ""
+
+
+def test_a_function_of_unknown_parameters_is_refused():
+    """As before, when it is given and not row by row."""
+    with pytest.raises(TypeError, match="one parameter"):
+        wb.CustomGrader(lambda prompt, completion: 1.0)
+
+
+def test_it_is_saved_by_its_import_path():
+    """The path leads to the package's function, and back."""
+    grader = wb.CustomGrader(dataset_score)
+    assert grader.target == f"{__name__}:dataset_score"
+    again = wb.loads(wb.dumps(grader), trust=True).grader
+    assert again(thread("Elbe", ground_truth="Elbe")).score == 1.0
+    processes = wb.CustomGrader(dataset_score, own_process=True)
+    assert processes(thread("Elbe", ground_truth="Elbe")).score == 1.0
+
+
+ROWS = [{"prompt": "Which?", "completion": text, "solution": "Elbe"} for text in ("the Elbe", "the Seine")]
+
+
+def test_probe_takes_a_live_function():
+    """`wb.probe(function, rows)`, without a grader around it."""
+    probe = wb.probe(accuracy_reward, ROWS * 4, labels=[True, False] * 4, progress=False)
+    assert "accuracy_reward" in str(probe)
+
+
+def test_read_graders_takes_what_a_user_has(tmp_path):
+    """A file, one grader of it, an import path, a function, graders."""
+    text = "def near(completions, **kw):\n    return [1.0 for _ in completions]\n\n\ndef far(completions, **kw):\n    return [0.0 for _ in completions]\n"
+    (tmp_path / "reward.py").write_text(text)
+    assert [entry.name for entry in wb.read_graders(tmp_path / "reward.py").entries] == ["near", "far"]
+    assert [entry.name for entry in wb.read_graders(f"{tmp_path / 'reward.py'}:far").entries] == ["far"]
+    assert wb.read_graders(f"{__name__}:accuracy_reward").grader(thread("Elbe", solution="Elbe")).score == 1.0
+    assert wb.read_graders(accuracy_reward).grader.name == "accuracy_reward"
+    assert len(wb.read_graders([wb.Contains("a", name="a"), wb.Contains("b", name="b")])) == 2
+    with pytest.raises(wb.errors.FormatError, match="'x'"):
+        wb.read_graders(f"{tmp_path / 'reward.py'}:x")
+    with pytest.raises(TypeError):
+        wb.read_graders(1)
+
+
+def test_the_command_line_takes_an_import_path(tmp_path, capsys):
+    """`workbench run module:function rows.jsonl`."""
+    wb.Samples(ROWS)
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "q", "completion": "the Elbe", "solution": "Elbe"}\n')
+    assert main(["run", f"{__name__}:accuracy_reward", str(tmp_path / "rows.jsonl")]) == 0
+    assert "accuracy_reward" in capsys.readouterr().out

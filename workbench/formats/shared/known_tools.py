@@ -1,0 +1,82 @@
+"""Files of other tools that no format reads: which tool a file is of, what it is, and how its rule is brought here.
+
+To add one, add a row to the tables: documents by their keys, Python by what it imports, decorates or calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.core.errors import FormatError
+
+_FUNCTION = "write async def grade(thread) around it that returns a number, or wb.CustomGrader(function)"
+_JUDGE = "write its criterion as wb.BinaryJudge(criteria)"
+_ROWS = "read its rows with wb.read_samples; it has no graders"
+
+
+def _has(*keys: str) -> Callable[[Any], bool]:
+    return lambda document: isinstance(document, Mapping) and set(keys) <= set(document)
+
+
+def _is_pydantic(document: Any) -> bool:
+    cases = document.get("cases") if isinstance(document, Mapping) else None
+    return isinstance(cases, list) and (
+        "evaluators" in document or any(isinstance(one, Mapping) and "inputs" in one for one in cases)
+    )
+
+
+_DOCUMENTS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
+    (_is_pydantic, "a data set of pydantic_evals", "write Contains and EqualsExpected as wb.Contains and wb.ExactMatch; LLMJudge as wb.BinaryJudge(rubric)"),
+    (_has("task", "metric_list"), "a task of lm-evaluation-harness", "write exact_match as wb.ExactMatch, with an extractor for its filter, and read its samples_*.jsonl with wb.read_samples"),
+    (_has("task", "doc_to_target"), "a task of lm-evaluation-harness", "write exact_match as wb.ExactMatch, with an extractor for its filter, and read its samples_*.jsonl with wb.read_samples"),
+    (_has("eval", "results", "samples"), "a log of inspect_ai", _ROWS),
+    (_has("testCases"), "a test run of DeepEval", _ROWS),
+    (_has("resourceSpans"), "traces in OTLP", _ROWS),
+    (_has("evalId", "results"), "results of promptfoo", f"{_ROWS}; load the config that made them"),
+    (_has("evaluatorName", "categories"), "an evaluator of a Bedrock job", _JUDGE),
+)  # fmt: skip
+
+
+_IMPORTS: tuple[tuple[str, str, str], ...] = (
+    (r"@evaluation_test\b|^(?:from|import) eval_protocol", "a test of eval-protocol", "give its inner function of messages to wb.CustomGrader; rows are rows of wb.read_samples"),
+    (r"^(?:from|import) verifiers|\bvf\.(?:Rubric|Task|Environment|SingleTurnEnv|reward)\b", "code of verifiers", "write each function of its rubric as grade(thread), or call it in a wb.CustomGrader; weights go into wb.Entry"),
+    (r"^(?:from|import) inspect_ai", "code of inspect_ai", "match() and includes() are wb.ExactMatch and wb.Contains, model_graded_qa() is wb.BinaryJudge; write other scorers as async def grade(thread)"),
+    (r"^(?:from|import) openevals|create_llm_as_judge\(", "code of openevals", _JUDGE),
+    (r"^(?:from|import) autoevals|\bLLMClassifier\(", "code of autoevals", "Levenshtein and ExactMatch are wb.TextSimilarity and wb.ExactMatch; LLMClassifier is wb.BinaryJudge"),
+    (r"^(?:from|import) braintrust", "code of Braintrust", _FUNCTION),
+    (r"^(?:from|import) deepeval|\bGEval\(|\(BaseMetric\)", "metrics of DeepEval", "GEval(criteria=...) is wb.BinaryJudge(criteria); write other metrics as grade(thread)"),
+    (r"^(?:from|import) mlflow|\bmake_judge\(", "scorers of MLflow", "make_judge(instructions=...) and Guidelines are wb.BinaryJudge; write a function under @scorer as grade(thread)"),
+    (r"^(?:from|import) ragas|\bAspectCritic\(", "metrics of ragas", "AspectCritic(definition=...) is wb.BinaryJudge(criteria); Faithfulness is wb.FaithfulnessJudge"),
+    (r"^(?:from|import) weave|@weave\.op\b|\(weave\.Scorer\)", "scorers of Weave", _FUNCTION),
+    (r"^(?:from|import) phoenix|@create_evaluator\b", "evaluators of Phoenix", _FUNCTION),
+    (r"^(?:from|import) langsmith", "evaluators of LangSmith", _FUNCTION),
+    (r"^def lambda_handler\s*\(\s*event\s*,\s*context", "a Lambda of Amazon's RFT (Nova, Bedrock)", "write what it scores for one record as grade(thread)"),
+    (r"^(?:async )?def \w+\(\s*run\s*[:,]", "an evaluator of LangSmith", _FUNCTION),
+    (r"^class \w+\b[^\n]*:\n(?:[ \t]+[^\n]*\n|\n)*?[ \t]+(?:async )?def __call__\(self,\s*(?:prompts|completions)", "a reward class of a trainer", "write a function that calls an object of it: def reward(completions, **kw): return object(completions, **kw)"),
+    (r"^def \w+\([^\n]*\)[^\n]*:\n(?:[ \t]+[^\n]*\n|\n)*?[ \t]+(?:async )?def \w+\((?:prompts|completions)", "a function that makes a reward", "write the inner function at the top level, with its settings as constants"),
+)  # fmt: skip
+_PYTHON = tuple((re.compile(pattern, re.MULTILINE), tool, step) for pattern, tool, step in _IMPORTS)
+
+
+_SEARCHED = 200_000
+"""Characters that are searched for the signs of a tool."""
+
+
+def tool_error(document: Any, text: str, where: str) -> FormatError | None:
+    """The error of a file whose tool is known and that no format reads; None for any other."""
+    found = _of_python(text) if document is None else _of_document(document)
+    if found is None:
+        return None
+    tool, step = found
+    return FormatError(f"it is {tool}, which is not read", where=where, hint=step)
+
+
+def _of_document(document: Any) -> tuple[str, str] | None:
+    return next(((tool, step) for fits, tool, step in _DOCUMENTS if fits(document)), None)
+
+
+def _of_python(text: str) -> tuple[str, str] | None:
+    text = text[:_SEARCHED]
+    return next(((tool, step) for pattern, tool, step in _PYTHON if pattern.search(text)), None)

@@ -1,0 +1,108 @@
+"""Rewards in a training script or a notebook: the code of its cells, what one function reads, and packages it lacks here."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+
+from workbench.graders.capture.source_edit import first_line, parsed, targets
+
+_KNOWN = frozenset({
+    "workbench", "adaptive_harmony", "adaptive", "letta_evals", "osmosis_ai",
+})  # fmt: skip
+"""Packages whose names a sandbox provides to graders."""
+_OTHER_CELLS = re.compile(r"%%(?!capture|time\b|timeit|writefile|python\b|prun)")
+
+
+def notebook_text(text: str) -> str | None:
+    """The Python of a notebook's code cells, without magics and shell commands; None for any other text."""
+    if text.lstrip()[:1] != "{" or '"nbformat"' not in text:
+        return None
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    cells = document.get("cells") if isinstance(document, dict) and "nbformat" in document else None
+    if not isinstance(cells, list):
+        return None
+    sources = [
+        cell.get("source") for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"
+    ]
+    texts = ["".join(source) if isinstance(source, list) else source for source in sources]
+    return "\n\n".join(_without_magics(cell) for cell in texts if isinstance(cell, str)) + "\n"
+
+
+def _without_magics(cell: str) -> str:
+    if _OTHER_CELLS.match(cell.lstrip()):
+        return ""
+    lines = cell.splitlines()
+    # An indented command is the body of a block, which needs a statement.
+    kept = [re.sub(r"^(\s+)[%!].*$", r"\1pass", line) for line in lines if not re.match(r"[%!?]", line)]
+    made = "\n".join(kept)
+    return made if parsed(made) is not None else ""
+
+
+def foreign_imports(text: str) -> list[str]:
+    """Packages that a module imports and the sandbox does not have, in order."""
+    tree = parsed(text)
+    found: dict[str, None] = {}
+    for node in ast.walk(tree) if tree is not None else ():
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names = [node.module]
+        for name in names:
+            top = name.partition(".")[0]
+            if top not in sys.stdlib_module_names and top not in _KNOWN:
+                found[top] = None
+    return list(found)
+
+
+def essential(text: str, name: str) -> str:
+    """The module with one function and what it reads, if the rest of it imports packages that the sandbox lacks.
+
+    Args:
+        text: The module.
+        name: The function.
+    """
+    tree = parsed(text)
+    if tree is None or not foreign_imports(text):
+        return text
+    bound = [(node, targets(node) | _inner_targets(node)) for node in tree.body]
+    needed, wanted = {name}, set[int]()
+    pending = [name]
+    while pending:
+        current = pending.pop()
+        for at, (node, names) in enumerate(bound):
+            if current in names and at not in wanted:
+                wanted.add(at)
+                reads = {
+                    one.id
+                    for one in ast.walk(node)
+                    if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+                }
+                pending += reads - needed
+                needed |= reads
+    kept = [node for at, (node, _) in enumerate(bound) if at in wanted or _is_future(node)]
+    lines = text.splitlines()
+    made = "\n\n".join("\n".join(lines[first_line(node) - 1 : node.end_lineno]) for node in kept) + "\n"
+    return made if parsed(made) is not None else text
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _inner_targets(node: ast.stmt) -> set[str]:
+    """Names that a block binds, such as an import in a `try`."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return set()
+    return {
+        name
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.stmt) and inner is not node
+        for name in targets(inner)
+    }

@@ -1,0 +1,268 @@
+"""Live functions of trainers, called with one row as their trainers call them: TRL, verl, OpenRLHF, eval-protocol.
+
+Source: TRL 1.16, verl 0.9.1 (`reward_score`), OpenRLHF 0.11.2, reward-kit and eval-protocol (`@reward_function`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+from workbench.core.grade import Grade
+from workbench.data.samples import Sample
+from workbench.data.samples.plain import NotPlainError, plain
+
+_TEXT = frozenset(
+    [
+        "solution_str",
+        "predict_str",
+        "model_output",
+        "completion",
+        "prediction",
+        "response",
+        "output",
+        "solution",
+        "text",
+        "pred",
+        "generated",
+        "given_answer",
+        "model_response",
+        "generation",
+    ]
+)
+_REFERENCE = frozenset(
+    [
+        "ground_truth",
+        "reference",
+        "target",
+        "expected",
+        "gold",
+        "label",
+        "labels",
+        "answer",
+        "solution",
+        "test_cases",
+        "correct_answer",
+        "golden_answers",
+        "golden_answer",
+        "gt",
+        "expected_output",
+        "references",
+    ]
+)
+"""Parameters that get the row's reference, if the row has no column of that name."""
+_FROM_A_TRAINER = frozenset(
+    {"completion_ids", "prompt_ids", "trainer_state", "environments", "completions_ids"}
+)
+
+
+def form_of(fn: Any) -> str:
+    """The form of a live function by its parameters: "trl", "verl", "openrlhf", "messages", "two", or "" for any other."""
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        return ""
+    names = [one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    has_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    if "completions" in names and names[0] in {"prompts", "completions"} and (len(names) > 1 or has_rest):
+        return "trl"
+    if {"data_source", "solution_str"} <= set(names):
+        return "verl"
+    if {"queries", "prompts", "labels"} <= set(names):
+        return "openrlhf"
+    required = [one.name for one in parameters if one.default is one.empty and one.name in names]
+    if names[:1] == ["messages"] and (len(names) > 1 or has_rest):
+        return "messages"
+    is_pair = len(names) >= 2 and len(required) <= 2 and names[0] in _TEXT and names[1] in _REFERENCE
+    return "two" if is_pair else ""
+
+
+class LiveReward:
+    """A trainer's function that takes a sample and returns a grade or a number.
+
+    Args:
+        fn: The function.
+        form: As of `form_of`.
+    """
+
+    def __init__(self, fn: Callable[..., Any], form: str) -> None:
+        self.fn, self.form = fn, form
+        self.__name__ = getattr(fn, "__name__", type(fn).__name__)
+        self.__doc__ = fn.__doc__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LiveReward) and other.fn == self.fn
+
+    def __hash__(self) -> int:
+        return hash(self.fn)
+
+    def __call__(self, sample: Sample) -> Any:
+        """The result for one row."""
+        value = self._called(sample)
+        return self._awaited(value) if inspect.isawaitable(value) else self._read(value)
+
+    async def _awaited(self, value: Any) -> Any:
+        return self._read(await value)
+
+    def _called(self, sample: Sample) -> Any:
+        metadata = sample.thread.metadata
+        columns = dict(metadata) if isinstance(metadata, Mapping) else {}
+        if self.form == "two":
+            return self.fn(_answer(sample), sample.reference)
+        return self.fn(**self._accepted(_ARGUMENTS[self.form](self, sample, columns), sample, columns))
+
+    def _accepted(self, given: dict[str, Any], sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that the function takes; a parameter that is neither given nor a column gets the reference."""
+        batched = self.form == "trl"
+        parameters = inspect.signature(self.fn).parameters.values()
+        if any(one.kind is one.VAR_KEYWORD for one in parameters):
+            rest = {name: [value] if batched else value for name, value in columns.items()}
+            given = {**rest, **given} if self.form in {"trl", "messages"} else given
+        accepted = {}
+        for one in parameters:
+            if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+                continue
+            if one.name in given:
+                accepted[one.name] = given.pop(one.name)
+            elif one.name in columns:
+                accepted[one.name] = [columns[one.name]] if batched else columns[one.name]
+            elif one.default is one.empty and one.name in _REFERENCE:
+                accepted[one.name] = [sample.reference] if batched else sample.reference
+            elif one.default is one.empty and one.name in _FROM_A_TRAINER:
+                accepted[one.name] = None
+        takes_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
+        return {**given, **accepted} if takes_rest else accepted
+
+    def _read(self, value: Any) -> Any:
+        if self.form in {"trl", "openrlhf"}:
+            value = value.get("rewards") if isinstance(value, Mapping) else value
+            items = value.tolist() if hasattr(value, "tolist") else value
+            value = items[0] if isinstance(items, list | tuple) and len(items) == 1 else items
+            if value is None and self.form == "trl":
+                return Grade.skipped("None: no score")
+        return _grade(value)
+
+
+def _grade(value: Any) -> Any:
+    """A number or a grade of what the function returned: a number, a dict or an object with a score, or a tuple of it first."""
+    if isinstance(value, Grade):
+        return value
+    if isinstance(value, tuple) and value:
+        return _grade(value[0])
+    if isinstance(value, Mapping):
+        key = next((key for key in ("score", "reward") if key in value), None)
+        if key is None:
+            raise TypeError(f"the dict has no score; its keys are {', '.join(map(str, value))[:80]}")
+        rest = {name: part for name, part in value.items() if name != key}
+        return _noted(value[key], rest, None)
+    if hasattr(value, "score") and not isinstance(value, int | float):
+        reason = getattr(value, "reason", None)
+        return _noted(value.score, {}, reason if isinstance(reason, str) else None)
+    return _number(value)
+
+
+def _noted(score: Any, rest: Mapping[str, Any], reason: str | None) -> Any:
+    try:
+        metadata = plain(dict(rest))
+    except NotPlainError:
+        metadata = {}
+    number = _number(score)
+    if number is None:
+        return Grade.skipped(reason)
+    return Grade(number, reasoning=reason, metadata=metadata) if math.isfinite(number) else number
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        return float(value)  # trainers take True as 1.0
+    item = getattr(value, "item", None)
+    return _number(item()) if callable(item) else value
+
+
+def _answer(sample: Sample) -> str:
+    return sample.thread.completion() or ""
+
+
+def _messages(sample: Sample) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    turns = [{"role": turn.role, "content": turn.content} for turn in sample.thread.get_turns()]
+    users = [at for at, turn in enumerate(turns) if turn["role"] == "user"]
+    first = users[-1] + 1 if users else 0
+    return turns[:first], turns[first:]
+
+
+def _of_trl(live: LiveReward, sample: Sample, _: Mapping[str, Any]) -> dict[str, Any]:
+    asked, said = _messages(sample)
+    is_chat = _reads_messages(live.fn)
+    return {
+        "prompts": [asked] if is_chat else ["\n".join(one["content"] for one in asked)],
+        "completions": [said] if is_chat else [_answer(sample)],
+        "log_extra": _nowhere,
+        "log_metric": _nowhere,
+    }
+
+
+def _of_verl(_: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
+    own = columns.get("extra_info")
+    extra = {**columns, **own} if isinstance(own, Mapping) else dict(columns)
+    return {
+        "data_source": columns.get("data_source", ""),
+        "solution_str": _answer(sample),
+        "ground_truth": _truth(sample, columns),
+        "extra_info": extra,
+    }
+
+
+def _truth(sample: Sample, columns: Mapping[str, Any]) -> Any:
+    model = columns.get("reward_model")
+    if sample.reference is None and isinstance(model, Mapping):
+        return model.get("ground_truth")
+    return sample.reference
+
+
+def _of_openrlhf(_: LiveReward, sample: Sample, __: Mapping[str, Any]) -> dict[str, Any]:
+    prompt = "\n".join(one["content"] for one in _messages(sample)[0])
+    return {"queries": [prompt + _answer(sample)], "prompts": [prompt], "labels": [sample.reference]}
+
+
+def _of_messages(_: LiveReward, sample: Sample, __: Mapping[str, Any]) -> dict[str, Any]:
+    asked, said = _messages(sample)
+    return {"messages": [*asked, *said], "ground_truth": sample.reference}
+
+
+_ARGUMENTS: dict[str, Callable[[LiveReward, Sample, Mapping[str, Any]], dict[str, Any]]] = {
+    "trl": _of_trl, "verl": _of_verl, "openrlhf": _of_openrlhf, "messages": _of_messages,
+}  # fmt: skip
+
+
+def _nowhere(*_: Any, **__: Any) -> None:
+    """Discards what a reward logs."""
+
+
+def _reads_messages(fn: Any) -> bool:
+    """Whether a function, or one inside it, reads completions as messages: it uses their keys."""
+    while not isinstance(fn, FunctionType):
+        method = getattr(type(fn), "__call__", None)  # noqa: B004 (its code is needed)
+        inner = getattr(fn, "__func__", None) or getattr(fn, "func", None) or method
+        if inner is None or inner is fn or not callable(inner):
+            return False
+        fn = inner
+    codes = [
+        fn.__code__,
+        *(code for code in [getattr(getattr(fn, "__wrapped__", None), "__code__", None)] if code),
+    ]
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        if {"content", "role"} & set(filter(lambda one: isinstance(one, str), code.co_consts)):
+            return True
+    return False
+
+
+def as_called(fn: Any) -> Any:
+    """A trainer's function as one of a sample; any other callable unchanged."""
+    if isinstance(fn, LiveReward) or not callable(fn) or isinstance(fn, type):
+        return fn
+    form = form_of(fn)
+    return LiveReward(fn, form) if form else fn
