@@ -27,7 +27,8 @@ from workbench.data.samples.roles import (
     completions_of,
     joined_prompts,
 )
-from workbench.data.samples.table import DECIDING_ROWS, Loaded
+from workbench.data.samples.source_file import Loaded
+from workbench.data.samples.table import DECIDING_ROWS
 
 PAIRS = (
     ("chosen", "rejected"),
@@ -378,7 +379,8 @@ def _repeated(loaded: Loaded, frame: pd.DataFrame, rows: NDArray[np.intp]) -> Lo
         own = own.reset_index(drop=True)
     lines = None if loaded.lines is None else [loaded.lines[row] for row in rows.tolist()]
     faults = {at: loaded.faults[row] for at, row in enumerate(rows.tolist()) if row in loaded.faults}
-    return Loaded(own.copy(), lines, faults)
+    old = {name: [scores[row] for row in rows.tolist()] for name, scores in loaded.old.items()}
+    return Loaded(own.copy(), lines, faults, old, loaded.shape)
 
 
 def _column(cells: Sequence[Any], index: pd.Index[Any]) -> pd.Series[Any]:

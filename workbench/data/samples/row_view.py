@@ -27,7 +27,7 @@ from workbench.data.samples.cells import (
 )
 from workbench.data.samples.columns import no_answers, no_completion
 from workbench.data.samples.encoding import Encoder
-from workbench.data.samples.file_types import load
+from workbench.data.samples.memory_rows import load
 from workbench.data.samples.frame_columns import (
     DaskColumns,
     Rows,
