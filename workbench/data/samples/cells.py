@@ -23,6 +23,7 @@ from workbench.data.samples.roles import (
     mapping_of,
     messages_of,
     prompt_of,
+    system_of,
     tools_of,
 )
 
@@ -322,6 +323,8 @@ def _plain_turns(system: Any, messages: Any, completion: Any) -> list[Any] | Non
         return None
     turns: list[Any] = []
     if type(system) is str:
+        if len(messages) and type(messages[0]) is dict and messages[0].get("role") in ("system", "developer"):
+            return None
         turns.append(("system", system))
     elif system is not None:
         return None
@@ -367,7 +370,7 @@ def _by_row(
         )
 
     parts = zip(
-        column("system", text),
+        column("system", system_of),
         column("messages", messages_of),
         column("prompt", prompt_of),
         column("completion", partial(completion_of, column=names.get("completion", ""))),
@@ -391,7 +394,8 @@ def _wire(
     tools: list[Any] | None,
 ) -> Wire:
     before = messages if messages is not None else prompt or []
-    system_turns = [] if system is None else [{"role": "system", "content": system}]
+    is_said = bool(before) and isinstance(before[0], dict) and before[0].get("role") in ("system", "developer")
+    system_turns = [] if system is None or is_said else [{"role": "system", "content": system}]
     chat = without_no_answer([*system_turns, *before, *_new(before, completion or [])])
     return StringThread.from_messages(chat, {}, tools=tools).to_wire()
 

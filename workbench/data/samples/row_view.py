@@ -348,7 +348,7 @@ class RowView:
         table = self._table
         if len(self) and not {"messages", "completion"} & table.roles.keys():
             # Otherwise every grader would score empty text, and a column of zeros would look like a result.
-            raise no_completion(table.column_names, table.roles, table.source, table.first_cells)
+            raise table.shape_refusal or no_completion(table.column_names, table.roles, table.source, table.first_cells)
 
     def require_answers(self) -> None:
         """Require at least one row with a completion.
@@ -366,7 +366,7 @@ class RowView:
         except UnreadableRowsError:
             return  # each of its rows fails with its reason
         if not is_answered:
-            raise no_answers(len(self), table.column_names, table.roles, self._table.source)
+            raise table.shape_refusal or no_answers(len(self), table.column_names, table.roles, self._table.source)
 
     @property
     def dask_columns(self) -> DaskColumns | None:

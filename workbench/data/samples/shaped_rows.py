@@ -29,7 +29,7 @@ _MISREAD = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """What a reader of a shape raises for a row that is none."""
 
 
-def shaped(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[str, ...]]:
+def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Columns, tuple[str, ...]]:
     """The rows of a known shape, the roles of their columns, and notes for the user; plain rows unchanged.
 
     Rows stay as they are if the user maps a column that the shape does not have. Lazily read data stay unchanged.
@@ -37,6 +37,10 @@ def shaped(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[str
     Args:
         loaded: The result of a reader.
         columns: Role to column name, as given by the user.
+        source: Origin of the rows, for errors.
+
+    Raises:
+        SamplesError: Rows of a shape without completions, of which none has a prompt.
     """
     frame = loaded.frame
     if not isinstance(frame, pd.DataFrame) or not isinstance(columns, Mapping | None) or frame.columns.nlevels > 1:
@@ -57,7 +61,17 @@ def shaped(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[str
     assert isinstance(own, pd.DataFrame)
     if any(name not in own.columns for name in wanted):
         return loaded, columns, ()
+    if found.no_completions and not _has_roles(own, roles):
+        raise found.refusal(len(own), source)
     return result, {**roles, **(columns or {})}, tuple(read.notes())
+
+
+def _has_roles(frame: pd.DataFrame, roles: Mapping[str, str | None]) -> bool:
+    try:
+        recognise(list(frame.columns), roles)
+    except SamplesError:
+        return False
+    return True
 
 
 def _unique(names: Iterable[Any]) -> list[str]:
@@ -135,7 +149,7 @@ class _Read:
         for row in rows:
             if fault is not None:
                 self.faults[len(self.rows)] = fault
-            elif row.error and is_missing(row.completion):
+            elif row.error and is_missing(row.completion) and is_missing(row.messages) and not self.shape.no_completions:
                 self.faults[len(self.rows)] = CellFault("", row.error, "a completion", ErrorKind.NO_COMPLETION)
             if self.lines is not None and lines is not None:
                 self.lines.append(lines[number])

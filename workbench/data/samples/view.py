@@ -89,7 +89,7 @@ class Samples(RowView, Displayed):
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
     ) -> None:
-        loaded, columns, of_shape = shaped(load(data, source), columns)
+        loaded, columns, of_shape = shaped(load(data, source), columns, source)
         loaded, columns, of_rows = expanded(with_nested(loaded, columns), columns)
         table = Table(with_column_scores(loaded, columns), columns, source, notes=(*of_shape, *of_rows))
         table.check_some_row_reads()

@@ -245,7 +245,7 @@ SEVERAL: dict[str, Held] = {
         [(None, A, None)],
     ),
     "Nectar": Held(
-        jsonl({"prompt": f"\n\nHuman: {Q}\n\nAssistant: ", "answers": [{"answer": A, "model": "x", "rank": 1.0}, {"answer": B, "model": "y", "rank": 2.0}]}),
+        jsonl({"prompt": Q, "answers": [{"answer": A, "model": "x", "rank": 1.0}, {"answer": B, "model": "y", "rank": 2.0}]}),
         PAIR, groups=1,
     ),
 }  # fmt: skip
@@ -276,7 +276,7 @@ NAMES: dict[str, Held] = {
     ),
     "R30 Dolly": Held(
         jsonl({"instruction": Q, "context": "Prague lies on a river.", "response": A, "category": "closed_qa"}),
-        [(f"{Q}\n\nPrague lies on a river.", A, None)],
+        ONE, said=("context",),
     ),
     "R31 AlpacaEval outputs": Held(doc([{"instruction": Q, "output": A, "generator": "m"}]), ONE),
     "R31 HumanEval": Held(jsonl({"task_id": "HumanEval/7", "completion": "    return n\n"}), [(None, "    return n\n", None)]),
@@ -355,7 +355,7 @@ FILES: dict[str, Held] = {
     "R45 chat as JSON": Held(("x.csv", pd.DataFrame({"prompt": [json.dumps([USER])], "completion": [json.dumps([SAID])]}).to_csv(index=False).encode()), ONE),
     "R46 chat as repr": Held(("x.csv", pd.DataFrame({"prompt": [[USER]], "completion": [[SAID]]}).to_csv(index=False).encode()), ONE),
     "R47 messages as repr": Held(("x.csv", pd.DataFrame({"messages": [CHAT]}).to_csv(index=False).encode()), ONE),
-    "YAML": Held(("x.yaml", yaml.safe_dump([{"prompt": Q, "completion": A}]).encode()), ONE),
+    "YAML": Held(("x.yaml", yaml.safe_dump([{"prompt": Q, "completion": A}]).encode()), refused=("wb.load",)),
 }  # fmt: skip
 
 APIS: dict[str, Held] = {

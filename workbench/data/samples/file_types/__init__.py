@@ -105,6 +105,9 @@ _HINTS = {
     ".ods": "save it as .xlsx or .csv",
     ".zip": "unpack it, and pass one file of it",
     ".tar": "unpack it, and pass one file of it",
+    ".yaml": "graders are read with wb.load(path); pass rows as yaml.safe_load(path.open())",
+    ".yml": "graders are read with wb.load(path); pass rows as yaml.safe_load(path.open())",
+    ".py": "graders are read with wb.load(path); write rows as JSON, one object per line",
     ".html": "export the results as JSON, CSV or Parquet",
 }
 """Suffix of a known kind that has no reader to what to do."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.core.discovery import refuse_taken
+from workbench.core.errors import SamplesError
 
 Row = Mapping[str, Any]
 ReadRow = Callable[[Row], "ShapedRow | Iterable[ShapedRow] | None"]
@@ -106,6 +107,14 @@ class Shape:
         if not any(all(any(has(row, path) for path in need.split("|")) for need in self.needs) for row in rows):
             return False
         return self.fits is None or self.fits(names, rows)
+
+
+    def refusal(self, rows: int, source: str) -> SamplesError:
+        """The error for rows without completions."""
+        return SamplesError(
+            f"these are rows of {self.name}, which have no completions, and graders score completions",
+            where=source, found=f"{rows:,} rows", expected="rows with completions", hint=self.no_completions,
+        )  # fmt: skip
 
 
 SHAPES: dict[str, Shape] = {}

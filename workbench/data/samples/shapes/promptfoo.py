@@ -110,4 +110,4 @@ def csv_row(row: Row) -> Iterator[ShapedRow]:
 )  # fmt: skip
 def test(row: Row) -> ShapedRow:
     """A test: variables and assertions."""
-    return ShapedRow(prompt="", columns={name: cell for name, cell in row.items() if not name.startswith("__")})
+    return ShapedRow(columns={name: cell for name, cell in row.items() if not name.startswith("__")})

@@ -150,7 +150,7 @@ def fastchat_answer(row: Row) -> ShapedRow:
 )  # fmt: skip
 def ranked(row: Row) -> ShapedRow:
     """A prompt with several answers by rank."""
-    return ShapedRow(prompt=row.get("prompt"), completion=objects(row["answers"]), columns=without(row, "prompt", "answers"))
+    return ShapedRow(prompt=row.get("prompt"), completion=[{"response": one.get("answer"), **without(one, "answer")} for one in objects(row["answers"])], columns=without(row, "prompt", "answers"))
 
 
 @shape(
@@ -225,3 +225,27 @@ def _are_templates(names: Sequence[str], rows: Sequence[Row]) -> bool:
 def templated(row: Row) -> ShapedRow:
     """A text with all turns of a conversation."""
     return ShapedRow(messages=turns_of_template(str(row["text"])) or None, columns=without(row, "text"))
+
+
+def _are_lists_of_turns(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    cells = [from_json(row.get(name)) for row in rows for name in ("prompt", "response_a", "response_b")]
+    return all(isinstance(cell, list) and all(isinstance(turn, str | None) for turn in cell) for cell in cells)
+
+
+@shape(
+    "arena battles as lists of turns", "prompt", "response_a", "response_b",
+    example={"id": 1, "model_a": "x", "model_b": "y", "prompt": '["2+2?"]', "response_a": '["4"]', "response_b": '["5"]', "winner_model_a": 1, "winner_model_b": 0},
+    fits=_are_lists_of_turns,
+    takes="two rows in one group: the turns of prompt with those of each response; `chosen` marks the winner",
+)  # fmt: skip
+def battle(row: Row) -> list[ShapedRow]:
+    """Both sides of a conversation with two models."""
+    asked = from_json(row["prompt"])
+    wins = [str(row.get(f"winner_model_{side}")) in ("1", "1.0", "True") for side in "ab"]
+    sides = []
+    for at_side, side in enumerate("ab"):
+        said = from_json(row[f"response_{side}"])
+        chat = [turn for one, other in zip(asked, said, strict=False) for turn in ({"role": "user", "content": one}, {"role": "assistant", "content": other})]
+        chosen = wins[at_side] if wins[0] != wins[1] else None
+        sides.append(ShapedRow(messages=chat, group=str(row.get("id", asked)), columns={"chosen": chosen, "model": row.get(f"model_{side}")}))
+    return sides
