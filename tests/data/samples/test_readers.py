@@ -150,7 +150,10 @@ def test_csv_without_rows_or_with_another_separator(tmp_path):
     with pytest.raises(SamplesError, match="empty"):
         wb.read_samples(write(tmp_path / "x.csv", ""))
     assert len(wb.read_samples(write(tmp_path / "h.csv", "prompt,completion\n"))) == 0
-    assert wb.read_samples(write(tmp_path / "s.csv", "prompt;completion\na;b, c\n"))[0].thread.completion() == "b, c"
+    assert (
+        wb.read_samples(write(tmp_path / "s.csv", "prompt;completion\na;b, c\n"))[0].thread.completion()
+        == "b, c"
+    )
     assert (
         wb.read_samples(write(tmp_path / "x.tsv", "prompt\tcompletion\na\tb\n"))[0].thread.completion() == "b"
     )

@@ -73,7 +73,9 @@ def _read(
             )  # fmt: skip
         return Samples(path_or_data, columns=columns)
     path = Path(path_or_data)
-    return Samples(load_file(path, strict=strict, lazy=lazy, encoding=encoding), columns=columns, source=str(path))
+    return Samples(
+        load_file(path, strict=strict, lazy=lazy, encoding=encoding), columns=columns, source=str(path)
+    )
 
 
 def as_samples(data: Any) -> Samples:

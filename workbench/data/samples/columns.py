@@ -76,7 +76,18 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
 }
 """Role to names that count only if the first cells have the required content, with the check for that content."""
 
-_LONE_CHATS = ("items", "turns", "trajectory", "transcript", "thread", "chat_messages", "message_list", "history", "dialogs", "rounds")
+_LONE_CHATS = (
+    "items",
+    "turns",
+    "trajectory",
+    "transcript",
+    "thread",
+    "chat_messages",
+    "message_list",
+    "history",
+    "dialogs",
+    "rounds",
+)
 """Names of columns that are the conversation if they contain messages and no other column has a prompt or a completion."""
 
 _BESIDE_ANSWER = frozenset({
@@ -165,23 +176,39 @@ def _match_by_content(
         name = _match(candidates, free)
         if name is not None and is_fitting(peek(name)):
             matched[role] = name
-    spoken = ("messages", "prompt", "completion", "instruction")
-    if not any(matched[role] or role in mapping for role in spoken):
-        lone = _match(_LONE_CHATS, free)
-        matched["messages"] = lone if lone is not None and are_chats(peek(lone)) else None
-    if not (matched["completion"] or matched["messages"] or "completion" in mapping or "reference" in mapping):
-        matched["completion"] = _answer_beside_reference(matched, free, peek)
-        if matched["completion"]:
-            matched["reference"] = _match(ROLES["reference"], [name for name in free if name != matched["completion"]])
+    _match_lone(matched, mapping, free, peek)
     if "reference" not in mapping and (label := verdict_column(matched, peek)):
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != label])
 
 
-def _answer_beside_reference(matched: Mapping[str, str | None], names: Sequence[str], peek: Peek) -> str | None:
+def _match_lone(
+    matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
+) -> None:
+    """Assign columns whose names are ambiguous unless other columns say what they are."""
+    spoken = {role for role in _USABLE if matched[role] or role in mapping}
+    lone = _match(_LONE_CHATS, free)
+    if not spoken and lone is not None and are_chats(peek(lone)):
+        matched["messages"] = lone
+    if spoken & {"completion", "messages"} or matched["messages"] or "reference" in mapping:
+        return
+    answer = _answer_beside_reference(matched, free, peek)
+    if answer is not None:
+        matched["completion"] = answer
+        matched["reference"] = _match(ROLES["reference"], [name for name in free if name != answer])
+
+
+def _answer_beside_reference(
+    matched: Mapping[str, str | None], names: Sequence[str], peek: Peek
+) -> str | None:
     """The column `answer` of a question whose reference has another name, so that the answer is the model's."""
     folded = {name.casefold(): name for name in reversed(names)}
     asked = matched["prompt"] or matched["instruction"]
-    if asked is None or "answer" not in folded or not _BESIDE_ANSWER & folded.keys() or _OPTIONS & folded.keys():
+    if (
+        asked is None
+        or "answer" not in folded
+        or not _BESIDE_ANSWER & folded.keys()
+        or _OPTIONS & folded.keys()
+    ):
         return None
     cells = [cell for cell in peek(folded["answer"]) if not is_missing(cell)]
     return folded["answer"] if cells and all(isinstance(cell, str) for cell in cells) else None

@@ -15,9 +15,9 @@ from workbench.core.display_text import counted, one_line
 from workbench.data.samples.columns import ROLES
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.plain import NotPlainError, plain
+from workbench.data.samples.preference_pairs import PAIRS
 from workbench.data.samples.proposals import could_be_read, mapping_text, proposed
 from workbench.data.samples.roles import is_own_object, looks_like_chat
-from workbench.data.samples.preference_pairs import PAIRS
 from workbench.data.samples.row_view import RowTexts
 from workbench.data.samples.table import Table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import chat_of
@@ -60,7 +60,11 @@ def _is_row(keys: Mapping[str, Any]) -> bool:
         roles = recognise(list(keys), peek=lambda name: [keys[name]])
     except SamplesError:
         return False
-    cells = [keys[name] for role, name in roles.items() if role in ("messages", "prompt", "completion", "instruction")]
+    cells = [
+        keys[name]
+        for role, name in roles.items()
+        if role in ("messages", "prompt", "completion", "instruction")
+    ]
     if any(isinstance(cell, str) for cell in cells):
         return True
     if any(isinstance(cell, Mapping) and set(cell) == set(map(str, range(len(cell)))) for cell in cells):
@@ -92,7 +96,11 @@ def _of_columns(keys: Mapping[str, Any]) -> Rows | None:
         return None
     if all(isinstance(column, list) for column in columns):
         lengths = {len(column) for column in columns}
-        return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)] if len(lengths) == 1 else None
+        return (
+            [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+            if len(lengths) == 1
+            else None
+        )
     if not all(isinstance(column, Mapping) for column in columns):
         return None
     index = list(columns[0])
@@ -130,7 +138,7 @@ def _lists(value: Mapping[str, Any], path: str, depth: int) -> Iterator[tuple[st
             yield from _lists(inner, place, depth - 1)
 
 
-def _are(value: Any, kind: type) -> bool:
+def _are(value: Any, kind: type) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, kind) for one in value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -36,17 +36,23 @@ def load(data: Any, source: str = "") -> Loaded:
     """
     if isinstance(data, Loaded):
         return data
-    if isinstance(data, pd.DataFrame):
-        return Loaded(data)
-    if is_dask_frame(data):
-        return Loaded(DaskColumns(data))
+    if isinstance(data, pd.DataFrame) or is_dask_frame(data):
+        return Loaded(data if isinstance(data, pd.DataFrame) else DaskColumns(data))
     if isinstance(data, Mapping):
         return _of_mapping(data, source)
+    return _of_tables(data, source)
+
+
+def _of_tables(data: Any, source: str) -> Loaded:
     if _is_dataset(data):
         return load(list(data.with_format(None) if hasattr(data, "with_format") else data), source)
     if hasattr(data, "__arrow_c_stream__"):
         return Loaded(_of_arrow(data, source))
-    for name in ("collect", "fetch_arrow_table", "to_pandas"):  # Polars' LazyFrame, DuckDB's relation, results of evaluators
+    for name in (
+        "collect",
+        "fetch_arrow_table",
+        "to_pandas",
+    ):  # Polars' LazyFrame, DuckDB's relation, results of evaluators
         method = getattr(data, name, None)
         if callable(method) and not isinstance(data, type):
             return load(method(), source)
@@ -60,7 +66,9 @@ def load(data: Any, source: str = "") -> Loaded:
 
 def _of_mapping(data: Mapping[Any, Any], source: str) -> Loaded:
     """The rows of a dict: of its only split, of columns, or of a document."""
-    splits = {str(name): part for name, part in data.items() if _is_dataset(part) or isinstance(part, pd.DataFrame)}
+    splits = {
+        str(name): part for name, part in data.items() if _is_dataset(part) or isinstance(part, pd.DataFrame)
+    }
     if not splits or len(splits) < len(data):
         return load(rows_of(data, source), source)
     if len(splits) == 1:
@@ -90,9 +98,7 @@ def _of_arrow(data: Any, source: str) -> pd.DataFrame:
 def _without_views(table: pa.Table) -> pa.Table:
     """The table with texts of Arrow's older type, which every version converts to pandas."""
     is_view: Callable[[pa.DataType], bool] = getattr(pa.types, "is_string_view", lambda _: False)
-    fields = [
-        field.with_type(pa.large_string()) if is_view(field.type) else field for field in table.schema
-    ]
+    fields = [field.with_type(pa.large_string()) if is_view(field.type) else field for field in table.schema]
     return table.cast(pa.schema(fields)) if any(is_view(field.type) for field in table.schema) else table
 
 
@@ -128,7 +134,7 @@ def _fields(row: Any) -> dict[str, Any] | None:
         return dict(row)
     if isinstance(row, type):
         return None
-    if dataclasses.is_dataclass(row):
+    if dataclasses.is_dataclass(row) and not isinstance(row, type):
         return dataclasses.asdict(row)
     for name in ("model_dump", "_asdict", "to_dict"):
         method = getattr(row, name, None)

@@ -9,13 +9,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import MISSING, Grades
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.shapes import Score, free_name, scores_in
 
-_OBJECTS = frozenset({"scores", "rewards", "metrics", "grades", "feedback_scores", "feedback_stats", "assertions", "evaluations"})
+_OBJECTS = frozenset(
+    {
+        "scores",
+        "rewards",
+        "metrics",
+        "grades",
+        "feedback_scores",
+        "feedback_stats",
+        "assertions",
+        "evaluations",
+    }
+)
 """Columns whose objects have a score per grader."""
 
 _NUMBERS = re.compile(
@@ -54,16 +66,15 @@ def is_scored(scores: Iterable[Any]) -> bool:
     )
 
 
-def grades_of(scores: Sequence[Any]) -> Grades:
+def grades_of(scores: Sequence[Any] | NDArray[Any]) -> Grades:
     """The grades of one earlier grader; rows without a score are skipped.
 
     Args:
         scores: One per row: a `Score`, a number or None; or numbers as an array, NaN for none.
     """
     grades = Grades.empty(len(scores))
-    values = scores if isinstance(scores, np.ndarray) else None
-    if values is not None and values.dtype.kind in "iuf":
-        numbers = values.astype(np.float64)
+    if isinstance(scores, np.ndarray) and scores.dtype.kind in "iuf":
+        numbers = scores.astype(np.float64)
         grades.put_scores(0, np.where(np.isfinite(numbers), numbers, np.nan), seconds=math.nan)
     else:
         for row, score in enumerate(scores):
@@ -94,13 +105,13 @@ def are_scores(name: str) -> bool:
     return name.casefold() in _OBJECTS or _NUMBERS.fullmatch(name) is not None
 
 
-def column_scores(columns: Mapping[str, pd.Series[Any]]) -> dict[str, Sequence[Any]]:
+def column_scores(columns: Mapping[str, pd.Series[Any]]) -> dict[str, Sequence[Any] | NDArray[Any]]:
     """The scores in columns of which `are_scores` is true, by grader.
 
     Args:
         columns: Name to cells.
     """
-    found: dict[str, Sequence[Any]] = {}
+    found: dict[str, Sequence[Any] | NDArray[Any]] = {}
     for name, series in columns.items():
         if series.dtype.kind in "iuf":
             found[free_name(name, found)] = series.to_numpy()

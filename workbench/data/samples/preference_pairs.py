@@ -53,7 +53,17 @@ _ALPACA_TIE = 1.5
 
 _ALPACA = ("output_1", "output_2")
 
-_WINNERS = ("winner", "better_response_id", "better_response", "preferred_response", "preferred", "preference", "choice", "verdict", "label")
+_WINNERS = (
+    "winner",
+    "better_response_id",
+    "better_response",
+    "preferred_response",
+    "preferred",
+    "preference",
+    "choice",
+    "verdict",
+    "label",
+)
 """Columns that may name the better side, the first one counts."""
 
 _STRENGTHS = ("preference_strength", "overall_preference")
@@ -66,6 +76,13 @@ _HH_TURN = re.compile(r"\n\n(Human|Assistant): ?")
 def without_pairs(
     loaded: Loaded, frame: pd.DataFrame, columns: Mapping[str, str | None]
 ) -> tuple[Loaded, tuple[str, ...]]:
+    """The rows with both sides of each pair as rows, and a note on it; unchanged without a pair.
+
+    Args:
+        loaded: The rows.
+        frame: Their frame.
+        columns: Role to column name, as given by the user.
+    """
     pair = _pair_of(frame, columns)
     roles = {} if pair is None else _roles_beside(frame, pair, columns)
     if pair is None or roles is None:
@@ -144,7 +161,9 @@ def _roles_beside(
 ) -> dict[str, str] | None:
     """The roles of the columns next to a pair; None if the mapping is invalid, which the table constructor reports."""
     labels = () if _folded(pair) in _CHOSEN_FIRST else ("label", "labels")
-    names = {str(name): name for name in frame.columns if name not in pair and str(name).casefold() not in labels}
+    names = {
+        str(name): name for name in frame.columns if name not in pair and str(name).casefold() not in labels
+    }
     peek = {name: list(frame[own].head(PEEKED)) for name, own in names.items()}
     try:
         return recognise([*names, "completion"], columns, peek=lambda name: peek.get(name, []))
@@ -297,7 +316,10 @@ def _by_winner(cell: Any, names: tuple[str, str]) -> Verdict:
         if [left, right] == sides and sign[0] != "=":
             return _by_flags(sign[0] == ">", sign[0] == "<")
         return None, None
-    wins = [winner in (name, side, *(f"{word}{mark}{side}" for word in _WORDS for mark in ("_", " ", ""))) for name, side in zip(names, sides, strict=True)]
+    wins = [
+        winner in (name, side, *(f"{word}{mark}{side}" for word in _WORDS for mark in ("_", " ", "")))
+        for name, side in zip(names, sides, strict=True)
+    ]
     return _by_flags(*wins)
 
 
@@ -370,7 +392,9 @@ _ROLE_NAMES = frozenset(name for names in ROLES.values() for name in names)
 def _twins(names: Mapping[str, Any], words: Sequence[str], *, whole: bool) -> Iterator[tuple[str, str, str]]:
     """Columns about the first and the second side, with what they have in common."""
     first, second = words
-    pattern = re.compile(rf"(?:(?<=[_.\- ])|^){first}(?=[_.\- ]|$)" if whole else rf"(?<=[_a-z])[_.\- ]?{first}$")
+    pattern = re.compile(
+        rf"(?:(?<=[_.\- ])|^){first}(?=[_.\- ]|$)" if whole else rf"(?<=[_a-z])[_.\- ]?{first}$"
+    )
     for name in names:
         match = pattern.search(name)
         if match is None:

@@ -200,8 +200,13 @@ def system_of(value: Any) -> str | None:
         return text(value)
     content = plain(value)
     parts = content.get("parts", [content]) if isinstance(content, dict) else content
-    texts = [part.get("text", part.get("content")) for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    return "\n".join(texts) if texts and all(isinstance(one, str) for one in texts) else text(content)
+    found = (
+        [part.get("text", part.get("content")) for part in parts if isinstance(part, dict)]
+        if isinstance(parts, list)
+        else []
+    )
+    texts = [one for one in found if isinstance(one, str)]
+    return "\n".join(texts) if texts and len(texts) == len(found) else text(content)
 
 
 def _of_text(value: Any, role: str) -> list[Any] | None:

@@ -113,15 +113,19 @@ def _details(answer: Any) -> dict[str, Any] | None:
     return None if text is answer else {key: value for key, value in answer.items() if value is not text}
 
 
-
-
-def _with_lists(own: pd.DataFrame, frame: pd.DataFrame, rows: NDArray[np.intp], lengths: Sequence[int]) -> pd.DataFrame:
+def _with_lists(
+    own: pd.DataFrame, frame: pd.DataFrame, rows: NDArray[np.intp], lengths: Sequence[int]
+) -> pd.DataFrame:
     """The rows with the own element of lists of numbers that have one for each completion."""
     place = np.concatenate([np.arange(length) for length in lengths]).tolist() if lengths else []
     for name in frame.columns:
         cells = list(frame[name]) if frame[name].dtype == object else []
-        if cells and all(_has_a_number_each(cell, length) for cell, length in zip(cells, lengths, strict=True)):
-            own[name] = cells_as_column([cells[row][at] for row, at in zip(rows.tolist(), place, strict=True)], own.index)
+        if cells and all(
+            _has_a_number_each(cell, length) for cell, length in zip(cells, lengths, strict=True)
+        ):
+            own[name] = cells_as_column(
+                [cells[row][at] for row, at in zip(rows.tolist(), place, strict=True)], own.index
+            )
     return own
 
 
@@ -134,6 +138,10 @@ def _with_details(own: pd.DataFrame) -> pd.DataFrame:
     """The rows with a column for each number among the details whose name says that it is a score."""
     details = [cell if isinstance(cell, dict) else {} for cell in own.get("choice_details", ())]
     for name in dict.fromkeys(name for cell in details for name in cell):
-        if are_scores(str(name)) and name not in own.columns and any(number_of(cell.get(name)) is not None for cell in details):
+        if (
+            are_scores(str(name))
+            and name not in own.columns
+            and any(number_of(cell.get(name)) is not None for cell in details)
+        ):
             own[name] = cells_as_column([cell.get(name) for cell in details], own.index)
     return own

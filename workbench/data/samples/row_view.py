@@ -27,7 +27,6 @@ from workbench.data.samples.cells import (
 )
 from workbench.data.samples.columns import no_answers, no_completion
 from workbench.data.samples.encoding import Encoder
-from workbench.data.samples.memory_rows import load
 from workbench.data.samples.frame_columns import (
     DaskColumns,
     Rows,
@@ -35,6 +34,7 @@ from workbench.data.samples.frame_columns import (
     codes_of_texts,
     hashes_of,
 )
+from workbench.data.samples.memory_rows import load
 from workbench.data.samples.plain import is_missing, text
 from workbench.data.samples.selection import RowWords, WrittenColumn
 from workbench.data.samples.table import SCAN_ROWS, Table, objects
@@ -348,7 +348,9 @@ class RowView:
         table = self._table
         if len(self) and not {"messages", "completion"} & table.roles.keys():
             # Otherwise every grader would score empty text, and a column of zeros would look like a result.
-            raise table.shape_refusal or no_completion(table.column_names, table.roles, table.source, table.first_cells)
+            raise table.shape_refusal or no_completion(
+                table.column_names, table.roles, table.source, table.first_cells
+            )
 
     def require_answers(self) -> None:
         """Require at least one row with a completion.
@@ -366,7 +368,9 @@ class RowView:
         except UnreadableRowsError:
             return  # each of its rows fails with its reason
         if not is_answered:
-            raise table.shape_refusal or no_answers(len(self), table.column_names, table.roles, self._table.source)
+            raise table.shape_refusal or no_answers(
+                len(self), table.column_names, table.roles, self._table.source
+            )
 
     @property
     def dask_columns(self) -> DaskColumns | None:

@@ -43,7 +43,11 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
         SamplesError: Rows of a shape without completions, of which none has a prompt.
     """
     frame = loaded.frame
-    if not isinstance(frame, pd.DataFrame) or not isinstance(columns, Mapping | None) or frame.columns.nlevels > 1:
+    if (
+        not isinstance(frame, pd.DataFrame)
+        or not isinstance(columns, Mapping | None)
+        or frame.columns.nlevels > 1
+    ):
         return loaded, columns, ()
     names = _unique(frame.columns)
     first = list(_records(frame.head(LOOKED_AT), names))
@@ -100,9 +104,16 @@ def _as_list(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list):
-        return [_as_list(one) for one in value] if any(isinstance(one, np.ndarray | dict | list) for one in value) else value
+        return (
+            [_as_list(one) for one in value]
+            if any(isinstance(one, np.ndarray | dict | list) for one in value)
+            else value
+        )
     if isinstance(value, dict):
-        return {key: _as_list(one) if isinstance(one, np.ndarray | dict | list) else one for key, one in value.items()}
+        return {
+            key: _as_list(one) if isinstance(one, np.ndarray | dict | list) else one
+            for key, one in value.items()
+        }
     return value
 
 
@@ -144,13 +155,24 @@ class _Read:
             self._append(rows, number, lines)
 
     def _append(
-        self, rows: Sequence[ShapedRow], number: int, lines: Sequence[int] | None, fault: CellFault | None = None
+        self,
+        rows: Sequence[ShapedRow],
+        number: int,
+        lines: Sequence[int] | None,
+        fault: CellFault | None = None,
     ) -> None:
         for row in rows:
             if fault is not None:
                 self.faults[len(self.rows)] = fault
-            elif row.error and is_missing(row.completion) and is_missing(row.messages) and not self.shape.no_completions:
-                self.faults[len(self.rows)] = CellFault("", row.error, "a completion", ErrorKind.NO_COMPLETION)
+            elif (
+                row.error
+                and is_missing(row.completion)
+                and is_missing(row.messages)
+                and not self.shape.no_completions
+            ):
+                self.faults[len(self.rows)] = CellFault(
+                    "", row.error, "a completion", ErrorKind.NO_COMPLETION
+                )
             if self.lines is not None and lines is not None:
                 self.lines.append(lines[number])
             self.rows.append(row)
@@ -165,10 +187,16 @@ class _Read:
         for name in names:
             own = name if name not in cells else free_name(f"row.{name}", cells)
             cells[own] = [row.columns.get(name) for row in self.rows]
-        frame = pd.DataFrame({name: _column(column) for name, column in cells.items()}, index=range(len(self.rows)))
+        frame = pd.DataFrame(
+            {name: _column(column) for name, column in cells.items()}, index=range(len(self.rows))
+        )
         roles: dict[str, str | None] = dict.fromkeys(ROLES)
         roles |= {role: role for role in used}
-        open_roles = {"reference"} if "prompt" in used or "messages" in used else {"reference", "prompt", "instruction"}
+        open_roles = (
+            {"reference"}
+            if "prompt" in used or "messages" in used
+            else {"reference", "prompt", "instruction"}
+        )
         given = {role: name for role, name in roles.items() if name is not None or role not in open_roles}
         return Loaded(frame, self.lines, self.faults, self._old(), self.shape), given
 
@@ -184,7 +212,11 @@ class _Read:
         lacks = f"; {lacking:,} without a completion" if lacking else ""
         yield f"read as {self.shape.name}: {counted(len(self.rows), 'row')}{left}{lacks}{_taken(self.shape)}"
         old = self._old()
-        others = [name for name in dict.fromkeys(name for row in self.rows for name in row.scores) if name not in old]
+        others = [
+            name
+            for name in dict.fromkeys(name for row in self.rows for name in row.scores)
+            if name not in old
+        ]
         if others:
             yield f"results that are not numbers are not read as old scores: {_listed(others)}"
 
@@ -199,7 +231,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _misread(shape: Shape, record: Row, error: Exception) -> CellFault:
-    return CellFault("", f"keys {', '.join(list(record)[:10])} ({type(error).__name__}: {str(error)[:100]})", f"a row of {shape.name}")
+    return CellFault(
+        "",
+        f"keys {', '.join(list(record)[:10])} ({type(error).__name__}: {str(error)[:100]})",
+        f"a row of {shape.name}",
+    )
 
 
 def _column(cells: Sequence[Any]) -> pd.Series[Any]:
@@ -218,7 +254,9 @@ def with_nested(loaded: Loaded, columns: Columns) -> Loaded:
     if not isinstance(frame, pd.DataFrame) or not isinstance(columns, Mapping) or frame.columns.nlevels > 1:
         return loaded
     names = _unique(frame.columns)
-    paths = dict.fromkeys(path for path in columns.values() if isinstance(path, str) and path not in names and "." in path)
+    paths = dict.fromkeys(
+        path for path in columns.values() if isinstance(path, str) and path not in names and "." in path
+    )
     if not paths:
         return loaded
     records = list(_records(frame, names))
@@ -226,13 +264,21 @@ def with_nested(loaded: Loaded, columns: Columns) -> Loaded:
     new = {path: cells for path, cells in found.items() if any(cell is not None for cell in cells)}
     if not new:
         return loaded
-    return replace(loaded, frame=frame.assign(**{path: _column(cells).set_axis(frame.index) for path, cells in new.items()}))
+    return replace(
+        loaded,
+        frame=frame.assign(**{path: _column(cells).set_axis(frame.index) for path, cells in new.items()}),
+    )
 
 
 def with_column_scores(loaded: Loaded, columns: Columns) -> Loaded:
     """Plain rows with the scores in their columns as old grades; the columns stay."""
     frame = loaded.frame
-    if not isinstance(frame, pd.DataFrame) or loaded.shape is not None or frame.columns.has_duplicates or frame.columns.nlevels > 1:
+    if (
+        not isinstance(frame, pd.DataFrame)
+        or loaded.shape is not None
+        or frame.columns.has_duplicates
+        or frame.columns.nlevels > 1
+    ):
         return loaded
     names = {str(name): name for name in frame.columns}
     try:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from workbench.core.errors import SamplesError
 from workbench.core.files import STANDARD_INPUT, read_bytes, standard_input
@@ -60,7 +61,7 @@ class Loaded:
     frame: pd.DataFrame | ColumnData
     lines: Sequence[int] | None = None
     faults: Mapping[int, CellFault] = field(default_factory=dict)
-    old: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    old: Mapping[str, Sequence[Any] | NDArray[Any]] = field(default_factory=dict)
     shape: Shape | None = None
 
 

@@ -110,7 +110,11 @@ class Table:
     @property
     def shape_refusal(self) -> SamplesError | None:
         """The error for rows of a tool's shape that has no completions; None for others."""
-        return self.shape.refusal(len(self), self.source) if self.shape is not None and self.shape.no_completions else None
+        return (
+            self.shape.refusal(len(self), self.source)
+            if self.shape is not None and self.shape.no_completions
+            else None
+        )
 
     @cached_property
     def old_grades(self) -> dict[str, Grades]:
@@ -125,7 +129,10 @@ class Table:
         frame = self.data.frame(rows).reset_index(drop=True)
         old = {name: [scores[row] for row in rows.tolist()] for name, scores in self._old.items()}
         return Table(
-            Loaded(frame, lines, faults, old, self.shape), every_role(self.roles), self.source, text_chats=self.text_chats
+            Loaded(frame, lines, faults, old, self.shape),
+            every_role(self.roles),
+            self.source,
+            text_chats=self.text_chats,
         )
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:

@@ -17,14 +17,14 @@ from workbench.core.thread import StringThread
 from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples.cells import CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
 from workbench.data.samples.display import as_line, dataset_notes, samples_blocks
-from workbench.data.samples.memory_rows import load
 from workbench.data.samples.frame_columns import Rows
+from workbench.data.samples.memory_rows import load
 from workbench.data.samples.plain import plain
 from workbench.data.samples.row_expansion import expanded
 from workbench.data.samples.row_view import ANY_ROW, RowView
 from workbench.data.samples.sample import Sample, digest_of
-from workbench.data.samples.shaped_rows import shaped, with_column_scores, with_nested
 from workbench.data.samples.selection import checked_mask, draw_rows, mask_of, strata
+from workbench.data.samples.shaped_rows import shaped, with_column_scores, with_nested
 from workbench.data.samples.table import Table
 
 _HIDDEN = frozenset(name for name in vars(RowView) if not name.startswith("_")) | {
@@ -234,7 +234,11 @@ class Samples(RowView, Displayed):
         report compares them with its graders: `report.compare("match (old)", "mine")`.
         """
         whole = self._table.old_grades
-        return dict(whole) if self._rows is None else {name: grades.take(self._rows) for name, grades in whole.items()}
+        return (
+            dict(whole)
+            if self._rows is None
+            else {name: grades.take(self._rows) for name, grades in whole.items()}
+        )
 
     @property
     def problems(self) -> dict[int, CellProblem]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
@@ -81,11 +79,22 @@ def completion(*texts: str) -> dict[str, Any]:
         {"index": at, "message": {"role": "assistant", "content": one}, "finish_reason": "stop"}
         for at, one in enumerate(texts)
     ]
-    return {"object": "chat.completion", "id": "c1", "model": "m", "choices": choices, "usage": {"total_tokens": 9}}
+    return {
+        "object": "chat.completion",
+        "id": "c1",
+        "model": "m",
+        "choices": choices,
+        "usage": {"total_tokens": 9},
+    }
 
 
 def batch(*texts: str) -> dict[str, Any]:
-    return {"id": "b", "custom_id": "r4", "response": {"status_code": 200, "body": completion(*texts)}, "error": None}
+    return {
+        "id": "b",
+        "custom_id": "r4",
+        "response": {"status_code": 200, "body": completion(*texts)},
+        "error": None,
+    }
 
 
 PARTS = [{"type": "text", "text": A}]

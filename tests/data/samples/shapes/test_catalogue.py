@@ -66,7 +66,10 @@ def test_a_shape_is_read_right_or_refused(name, tmp_path):
     if held.chosen is not None:
         assert [sample.thread.metadata["chosen"] for sample in samples] == held.chosen
     if held.old is not None:
-        ours = {key: [None if math.isnan(x) else x for x in grades.scores] for key, grades in samples.old_grades.items()}
+        ours = {
+            key: [None if math.isnan(x) else x for x in grades.scores]
+            for key, grades in samples.old_grades.items()
+        }
         assert ours == held.old
     for word in held.said:
         assert any(word in note for note in samples.notes)

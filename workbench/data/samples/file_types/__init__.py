@@ -81,7 +81,11 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False, encoding: 
     try:
         if lazy:
             return Loaded(ParquetColumns(path))
-        file = SourceFile(path, suffix=".parquet") if path.is_dir() else SourceFile.opened(path, strict=strict, encoding=encoding)
+        file = (
+            SourceFile(path, suffix=".parquet")
+            if path.is_dir()
+            else SourceFile.opened(path, strict=strict, encoding=encoding)
+        )
         return _reader_of(file).read(file)
     except SamplesError:
         raise
@@ -147,7 +151,11 @@ def _kind_of_text(file: SourceFile) -> str:
         return ".jsonl"
     lines = start.splitlines()[:2]
     is_table = len(lines) > 1 and "\0" not in start
-    return ".csv" if is_table and any(lines[0].count(mark) == lines[1].count(mark) > 0 for mark in "\t;,") else ""
+    return (
+        ".csv"
+        if is_table and any(lines[0].count(mark) == lines[1].count(mark) > 0 for mark in "\t;,")
+        else ""
+    )
 
 
 _BEGIN = 100_000

@@ -15,7 +15,6 @@ from workbench.core.errors import SamplesError
 from workbench.data.samples.file_types import reader
 from workbench.data.samples.source_file import Loaded, SourceFile
 
-
 _SEPARATORS = ("\t", ";", ",", "|")
 """Possible separators; of those that split the header into most names the first one is used."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from importlib.util import find_spec
 from io import BytesIO
 
 import pandas as pd
@@ -43,15 +44,20 @@ def read_excel(file: SourceFile) -> Loaded:
     Raises:
         SamplesError: The package openpyxl is missing, the file is not a workbook, or several sheets have rows.
     """
-    try:
-        import openpyxl  # noqa: F401, PLC0415 (an extra)
-    except ImportError:
+    if find_spec("openpyxl") is None:
         raise SamplesError(
             "Excel files need the package openpyxl", where=str(file.path), found="it is not installed",
             expected="the extra 'excel'", hint="pip install 'grader-workbench[excel]', or save the sheet as CSV",
-        ) from None  # fmt: skip
+        )  # fmt: skip
     try:
-        sheets = pd.read_excel(BytesIO(file.read()), sheet_name=None, dtype=object, engine="openpyxl", keep_default_na=False, na_values=[""])
+        sheets = pd.read_excel(
+            BytesIO(file.read()),
+            sheet_name=None,
+            dtype=object,
+            engine="openpyxl",
+            keep_default_na=False,
+            na_values=[""],
+        )
     except (zipfile.BadZipFile, KeyError, OSError, ValueError, SyntaxError) as error:
         raise SamplesError(
             "the file is not an Excel workbook", where=str(file.path), found=f"{type(error).__name__}: {str(error)[:200]}",

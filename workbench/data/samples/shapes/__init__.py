@@ -104,10 +104,11 @@ class Shape:
         """
         if not all(any(_could_have(names, path) for path in need.split("|")) for need in self.needs):
             return False
-        if not any(all(any(has(row, path) for path in need.split("|")) for need in self.needs) for row in rows):
+        if not any(
+            all(any(has(row, path) for path in need.split("|")) for need in self.needs) for row in rows
+        ):
             return False
         return self.fits is None or self.fits(names, rows)
-
 
     def refusal(self, rows: int, source: str) -> SamplesError:
         """The error for rows without completions."""
@@ -160,7 +161,9 @@ def shape_of(names: Sequence[str], rows: Sequence[Row]) -> Shape | None:
 
 def _could_have(names: Sequence[str], path: str) -> bool:
     head = path.split(".", 1)[0]
-    return any(name == head or name == path or (name.startswith(f"{head}.") and path.startswith(name)) for name in names)
+    return any(
+        name in (head, path) or (name.startswith(f"{head}.") and path.startswith(name)) for name in names
+    )
 
 
 _ABSENT = object()
@@ -233,7 +236,12 @@ def objects(value: Any) -> list[Row]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-def scores_in(value: Any, *, value_name: str = "score|value", reason_name: str = "reason|rationale|explanation|comment|reasoning") -> dict[str, Score]:
+def scores_in(
+    value: Any,
+    *,
+    value_name: str = "score|value",
+    reason_name: str = "reason|rationale|explanation|comment|reasoning",
+) -> dict[str, Score]:
     """Scores by grader: of an object with a number or an object per grader, or of a list of objects with a name."""
     named: Iterable[tuple[str, Any]] = items(value)
     if isinstance(from_json(value), list):

@@ -64,10 +64,18 @@ def _resolved(value: Any, attachments: Any) -> Any:
     if not isinstance(attachments, Mapping) or not attachments:
         return value
     if isinstance(value, str):
-        return attachments.get(value.removeprefix("attachment://"), value) if value.startswith("attachment://") else value
+        return (
+            attachments.get(value.removeprefix("attachment://"), value)
+            if value.startswith("attachment://")
+            else value
+        )
     if isinstance(value, list):
         return [_resolved(one, attachments) for one in value]
-    return {key: _resolved(one, attachments) for key, one in value.items()} if isinstance(value, Mapping) else value
+    return (
+        {key: _resolved(one, attachments) for key, one in value.items()}
+        if isinstance(value, Mapping)
+        else value
+    )
 
 
 def _inspect_scores(value: Any) -> dict[str, Score]:
@@ -97,7 +105,9 @@ def _of_letter(value: Any, reason: str) -> Score:
 )  # fmt: skip
 def inspect_frame(row: Row) -> ShapedRow:
     """A sample without its output."""
-    return ShapedRow(prompt=row.get("input"), reference=row.get("target"), id=row.get("sample_id"), group=row.get("id"))
+    return ShapedRow(
+        prompt=row.get("input"), reference=row.get("target"), id=row.get("sample_id"), group=row.get("id")
+    )
 
 
 _HARNESS = frozenset({
@@ -114,10 +124,18 @@ _HARNESS = frozenset({
 def harness_sample(row: Row) -> ShapedRow | None:
     """A document of the harness; likelihoods have no completion."""
     answers = from_json(row.get("filtered_resps"))
-    flat = answers[0] if isinstance(answers, list) and len(answers) == 1 and isinstance(answers[0], list) else answers
+    flat = (
+        answers[0]
+        if isinstance(answers, list) and len(answers) == 1 and isinstance(answers[0], list)
+        else answers
+    )
     texts = [one for one in flat if isinstance(one, str)] if isinstance(flat, list) else []
     asked = first_of(row, "arguments.gen_args_0.arg_0", "arguments.0.0", "arguments.0.arg_0")
-    columns = {"doc": row.get("doc"), "filter": row.get("filter"), "response": first_of(row, "resps.0.0", "resps.0")}
+    columns = {
+        "doc": row.get("doc"),
+        "filter": row.get("filter"),
+        "response": first_of(row, "resps.0.0", "resps.0"),
+    }
     names = [name for name in row if name not in _HARNESS]
     likelihood = _are_likelihoods(answers, first_of(row, "resps.0.0", "resps.0"), row)
     return ShapedRow(
@@ -132,7 +150,12 @@ def _are_likelihoods(answers: Any, raw: Any, row: Row) -> bool:
     """Whether the responses are pairs of a log-likelihood and whether it was the most likely."""
     first = answers[0] if isinstance(answers, list) and answers else None
     pair = first if isinstance(first, list) else raw if isinstance(raw, list) else None
-    is_pair = isinstance(pair, list) and len(pair) == 2 and str(pair[1]).casefold() in ("true", "false") and _is_number(pair[0])
+    is_pair = (
+        isinstance(pair, list)
+        and len(pair) == 2
+        and str(pair[1]).casefold() in ("true", "false")
+        and _is_number(pair[0])
+    )
     return is_pair or (_is_number(first) and isinstance(first, float) and not has(row, "exact_match"))
 
 
@@ -174,9 +197,15 @@ def harness_metrics(row: Row) -> ShapedRow:
 def lighteval_detail(row: Row) -> ShapedRow:
     """A document with its response and metrics."""
     texts = first_of(row, "model_response.text", "model_response.result", "predictions")
-    texts = [texts] if isinstance(texts, str) else [one for one in from_json(texts) or [] if isinstance(one, str)]
+    texts = (
+        [texts] if isinstance(texts, str) else [one for one in from_json(texts) or [] if isinstance(one, str)]
+    )
     gold, choices = at(row, "doc.gold_index"), at(row, "doc.choices", [])
-    golds = [choices[one] for one in (gold if isinstance(gold, list) else [gold]) if isinstance(one, int) and one < len(choices)]
+    golds = [
+        choices[one]
+        for one in (gold if isinstance(gold, list) else [gold])
+        if isinstance(one, int) and one < len(choices)
+    ]
     reference = golds[0] if len(golds) == 1 else golds or row.get("gold")
     return ShapedRow(
         prompt=first_of(row, "doc.query", "full_prompt"), completion=texts[0] if len(texts) == 1 else texts or None,
@@ -198,7 +227,11 @@ def helm_state(state: Row) -> list[Any] | None:
 def helm_request(row: Row) -> ShapedRow:
     """A request with its completions."""
     texts = [at(one, "text") for one in objects(at(row, "result.completions"))]
-    right = [at(one, "output.text") for one in objects(at(row, "instance.references")) if "correct" in (at(one, "tags") or ())]
+    right = [
+        at(one, "output.text")
+        for one in objects(at(row, "instance.references"))
+        if "correct" in (at(one, "tags") or ())
+    ]
     return ShapedRow(
         prompt=first_of(row, "request.messages", "request.prompt"), completion=texts[0] if len(texts) == 1 else texts or None,
         reference=right[0] if len(right) == 1 else right or None, id=at(row, "instance.id"), error="a request without completions",
@@ -245,8 +278,19 @@ def evals_sample(row: Row) -> ShapedRow | None:
 @document("DeepEval test run")
 def deepeval_run(run: Row) -> list[Any] | None:
     """The test cases of a run; conversations have no single completion."""
-    cases = next((run[name] for name in ("testCases", "test_cases", "testResults", "test_results") if isinstance(run.get(name), list)), None)
-    return None if cases is None or not any("actualOutput" in one or "actual_output" in one for one in objects(cases)) else cases
+    cases = next(
+        (
+            run[name]
+            for name in ("testCases", "test_cases", "testResults", "test_results")
+            if isinstance(run.get(name), list)
+        ),
+        None,
+    )
+    return (
+        None
+        if cases is None or not any("actualOutput" in one or "actual_output" in one for one in objects(cases))
+        else cases
+    )
 
 
 @shape(
@@ -330,7 +374,12 @@ def letta_result(row: Row) -> ShapedRow | None:
 )  # fmt: skip
 def swe_prediction(row: Row) -> ShapedRow:
     """A patch."""
-    return ShapedRow(completion=row.get("model_patch"), id=row.get("instance_id"), columns=without(row, "instance_id", "model_patch"), error="no patch")
+    return ShapedRow(
+        completion=row.get("model_patch"),
+        id=row.get("instance_id"),
+        columns=without(row, "instance_id", "model_patch"),
+        error="no patch",
+    )
 
 
 _SHAREGPT_EXPORT = re.compile(r"^(?:user|assistant|system|tool)$")
@@ -344,8 +393,14 @@ _SHAREGPT_EXPORT = re.compile(r"^(?:user|assistant|system|tool)$")
 def chatgpt_conversation(row: Row) -> ShapedRow:
     """The branch of a conversation that was shown last."""
     nodes = dict(items(row.get("mapping")))
-    chat = [turn for node in _branch(nodes, str(row.get("current_node") or next(reversed(nodes), ""))) if (turn := _turn(node)) is not None]
-    return ShapedRow(messages=chat or None, id=first_of(row, "conversation_id", "id"), columns={"title": row.get("title")})
+    chat = [
+        turn
+        for node in _branch(nodes, str(row.get("current_node") or next(reversed(nodes), "")))
+        if (turn := _turn(node)) is not None
+    ]
+    return ShapedRow(
+        messages=chat or None, id=first_of(row, "conversation_id", "id"), columns={"title": row.get("title")}
+    )
 
 
 def _branch(nodes: Mapping[str, Any], last: str) -> Sequence[Any]:
@@ -364,5 +419,3 @@ def _turn(node: Any) -> dict[str, Any] | None:
         return None
     texts = [part for part in parts if isinstance(part, str)]
     return {"role": role, "content": "\n".join(texts)} if "".join(texts).strip() else None
-
-

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.data.samples.columns import REFERENCE_NAMES
+from workbench.data.row_columns import REFERENCE_NAMES
 from workbench.data.samples.shapes import (
     Row,
     Score,
@@ -31,7 +31,11 @@ _SUFFIX = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 def evals_export(export: Row) -> list[Any] | None:
     """The output items of all runs of an eval."""
     runs = objects(export.get("runs"))
-    found = [{**item, "run": at(run, "run.id") or at(run, "id")} for run in runs for item in objects(run.get("output_items"))]
+    found = [
+        {**item, "run": at(run, "run.id") or at(run, "id")}
+        for run in runs
+        for item in objects(run.get("output_items"))
+    ]
     if found:
         return found
     has_items = isinstance(export.get("output_items"), list)
@@ -93,7 +97,11 @@ def item_sample(row: Row) -> ShapedRow:
 )  # fmt: skip
 def response(row: Row) -> ShapedRow:
     """A stored completion or response."""
-    texts = [at(one, "text") for one in objects(row.get("choices"))] if row.get("object") == "text_completion" else []
+    texts = (
+        [at(one, "text") for one in objects(row.get("choices"))]
+        if row.get("object") == "text_completion"
+        else []
+    )
     asked = first_of(row, "messages", "input", "prompt", "request")
     columns = {**dict(items(row.get("metadata"))), **({"model": row["model"]} if has(row, "model") else {})}
     return ShapedRow(
@@ -115,7 +123,21 @@ def batch_input(row: Row) -> ShapedRow:
 
 
 _EVALUATOR = re.compile(r"outputs\.(?P<evaluator>[^.]+)\.(?P<metric>.+)")
-_ABOUT_SCORES = ("_reason", "_result", "_threshold", "_tokens", "_token_count", "_model", "_finish_reason", "_sample_input", "_sample_output", "_label", "_details", "_status", "_properties")
+_ABOUT_SCORES = (
+    "_reason",
+    "_result",
+    "_threshold",
+    "_tokens",
+    "_token_count",
+    "_model",
+    "_finish_reason",
+    "_sample_input",
+    "_sample_output",
+    "_label",
+    "_details",
+    "_status",
+    "_properties",
+)
 """Endings of metrics of azure-ai-evaluation that are about a score."""
 
 
@@ -128,22 +150,52 @@ _ABOUT_SCORES = ("_reason", "_result", "_threshold", "_tokens", "_token_count", 
 def azure_row(row: Row) -> ShapedRow:
     """A row of `evaluate`, with each evaluator's numbers."""
     inputs = {name.removeprefix("inputs."): cell for name, cell in row.items() if name.startswith("inputs.")}
-    own = {name.removeprefix("outputs."): cell for name, cell in row.items() if name.startswith("outputs.") and _EVALUATOR.fullmatch(name) is None}
+    own = {
+        name.removeprefix("outputs."): cell
+        for name, cell in row.items()
+        if name.startswith("outputs.") and _EVALUATOR.fullmatch(name) is None
+    }
     found: dict[str, dict[str, Any]] = {}
     for name, cell in row.items():
         if match := _EVALUATOR.fullmatch(name):
             found.setdefault(match["evaluator"], {})[match["metric"]] = cell
-    asked = next((inputs.pop(name) for name in ("conversation", "query", "question", "input", "prompt") if name in inputs), None)
+    asked = next(
+        (
+            inputs.pop(name)
+            for name in ("conversation", "query", "question", "input", "prompt")
+            if name in inputs
+        ),
+        None,
+    )
     said = own.get("response", own.get("output"))
     if said is None:
-        said = next((inputs.pop(name) for name in ("response", "answer", "output", "completion") if name in inputs), None)
-    reference = next((inputs.pop(name) for name in ("ground_truth", "expected", "reference", "target") if name in inputs), None)
-    scores = {key: score for evaluator, cells in found.items() for key, score in _azure_scores(evaluator, cells).items()}
-    return ShapedRow(prompt=asked, completion=said, reference=reference, columns=inputs, scores=scores, error="a row without a response")
+        said = next(
+            (inputs.pop(name) for name in ("response", "answer", "output", "completion") if name in inputs),
+            None,
+        )
+    reference = next(
+        (inputs.pop(name) for name in ("ground_truth", "expected", "reference", "target") if name in inputs),
+        None,
+    )
+    scores = {
+        key: score
+        for evaluator, cells in found.items()
+        for key, score in _azure_scores(evaluator, cells).items()
+    }
+    return ShapedRow(
+        prompt=asked,
+        completion=said,
+        reference=reference,
+        columns=inputs,
+        scores=scores,
+        error="a row without a response",
+    )
 
 
 def _azure_scores(evaluator: str, cells: Row) -> dict[str, Score]:
-    metrics = [name for name in cells if not name.endswith(_ABOUT_SCORES) and not isinstance(cells[name], str)]
+    metrics = [
+        name for name in cells if not name.endswith(_ABOUT_SCORES) and not isinstance(cells[name], str)
+    ]
     metrics = [name for name in metrics if not (name.startswith("gpt_") and name[4:] in cells)]
     found = {}
     for name in metrics:
@@ -151,7 +203,9 @@ def _azure_scores(evaluator: str, cells: Row) -> dict[str, Score]:
         reason = first_of(cells, f"{name}_reason", f"{stem}_reason", "reason")
         result = first_of(cells, f"{name}_result", f"{stem}_result")
         verdict = {"pass": True, "fail": False}.get(str(result).casefold())
-        found[evaluator if len(metrics) == 1 else f"{evaluator}.{name}"] = Score(cells[name], verdict, str(reason or ""))
+        found[evaluator if len(metrics) == 1 else f"{evaluator}.{name}"] = Score(
+            cells[name], verdict, str(reason or "")
+        )
     return found
 
 
@@ -179,7 +233,7 @@ def _without_references(example: Any) -> tuple[Any, Any]:
     return asked, entries.get(name)
 
 
-def _scored_calls(names: Sequence[str], rows: Sequence[Row]) -> bool:
+def _scored_calls(_: Sequence[str], rows: Sequence[Row]) -> bool:
     return any("predict_and_score" in str(row.get("op_name")) for row in rows)
 
 
@@ -226,7 +280,9 @@ def _weave_scores(value: Any) -> dict[str, Score]:
 def braintrust_span(row: Row) -> ShapedRow | None:
     """A root span; what it called is not a row."""
     is_root = row.get("is_root")
-    if not (is_root if isinstance(is_root, bool) else str(row.get("span_id")) == str(row.get("root_span_id"))):
+    if not (
+        is_root if isinstance(is_root, bool) else str(row.get("span_id")) == str(row.get("root_span_id"))
+    ):
         return None
     return ShapedRow(
         prompt=from_json(row.get("input")), completion=from_json(row.get("output")), reference=from_json(row.get("expected")), id=row.get("id"),

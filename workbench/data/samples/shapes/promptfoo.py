@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from workbench.data.samples.chats import chat_in_text
-from workbench.data.samples.shapes import Row, Score, ShapedRow, at, document, first_of, free_name, items, objects, shape
+from workbench.data.samples.shapes import (
+    Row,
+    Score,
+    ShapedRow,
+    at,
+    document,
+    first_of,
+    free_name,
+    items,
+    objects,
+    shape,
+)
 
 _WHOLE = "promptfoo"
 """Name of the old grader with the result of all assertions of a row."""
@@ -61,14 +73,20 @@ def _scores(row: Row) -> dict[str, Score]:
     if isinstance(whole, Mapping) or row.get("score") is not None:
         passed = first_of(row, "success", "gradingResult.pass")
         number = first_of(row, "score", "gradingResult.score")
-        found[free_name(_WHOLE, found)] = Score(passed if number is None else number, passed, str(at(whole, "reason") or ""))
+        found[free_name(_WHOLE, found)] = Score(
+            passed if number is None else number, passed, str(at(whole, "reason") or "")
+        )
     return found
 
 
 def _score(one: Row) -> Score:
     passed = one.get("pass")
     number = one.get("score")
-    return Score(passed if number is None else number, passed if isinstance(passed, bool) else None, str(one.get("reason") or ""))
+    return Score(
+        passed if number is None else number,
+        passed if isinstance(passed, bool) else None,
+        str(one.get("reason") or ""),
+    )
 
 
 def _outputs(names: Sequence[str]) -> list[str]:
@@ -86,14 +104,18 @@ def csv_row(row: Row) -> Iterator[ShapedRow]:
     names = list(row)
     starts = [*(place for place, name in enumerate(names) if _OUTPUT.fullmatch(name)), len(names)]
     variables = {name: row[name] for name in names[: starts[0]] if not name.startswith("__")}
-    for start, stop in zip(starts, starts[1:], strict=False):
+    for start, stop in pairwise(starts):
         header = _OUTPUT.fullmatch(names[start])
         assert header is not None
         about = {name.partition("#")[0]: row[name] for name in names[start + 1 : stop]}
         passed = {"PASS": True, "FAIL": False}.get(str(about.get("Status", "")).upper())
         reason = str(about.get("Grader Reason") or about.get("Comment") or "")
         scores = {_WHOLE: Score(about.get("Score"), passed, reason)}
-        scores |= {name.removeprefix("Metric: "): Score(cell) for name, cell in about.items() if name.startswith("Metric: ")}
+        scores |= {
+            name.removeprefix("Metric: "): Score(cell)
+            for name, cell in about.items()
+            if name.startswith("Metric: ")
+        }
         filled = _VARIABLE.sub(lambda found: str(variables.get(found[1], found[0])), header["prompt"])
         yield ShapedRow(
             prompt=_chat_or_text(filled) if _VARIABLE.search(filled) is None else None, completion=row[names[start]],

@@ -43,7 +43,14 @@ def mlflow_document(value: Row) -> list[Any] | None:
 )  # fmt: skip
 def mlflow_trace(row: Row) -> ShapedRow:
     """A trace, as an object or as a row of `search_traces`."""
-    root = next((span for span in objects(at(row, "data.spans")) if not first_of(span, "parent_id", "parent_span_id")), {})
+    root = next(
+        (
+            span
+            for span in objects(at(row, "data.spans"))
+            if not first_of(span, "parent_id", "parent_span_id")
+        ),
+        {},
+    )
     meta = first_of(row, "info.trace_metadata", "info.request_metadata") or {}
     asked = first_of(row, "request", "data.request")
     said = first_of(row, "response", "data.response")
@@ -56,10 +63,14 @@ def mlflow_trace(row: Row) -> ShapedRow:
     for one in objects(first_of(row, "assessments", "info.assessments")):
         name = str(first_of(one, "assessment_name", "name") or "assessment")
         if has(one, "expectation"):
-            references[name] = _value(from_json(first_of(one, "expectation.value", "expectation.serialized_value.value")))
+            references[name] = _value(
+                from_json(first_of(one, "expectation.value", "expectation.serialized_value.value"))
+            )
         elif at(one, "valid") is not False:
             failed = first_of(one, "feedback.error.error_message", "error.error_message") or ""
-            found[free_name(name, found)] = Score(_value(first_of(one, *_ASSESSED)), None, str(first_of(one, "rationale") or ""), str(failed))
+            found[free_name(name, found)] = Score(
+                _value(first_of(one, *_ASSESSED)), None, str(first_of(one, "rationale") or ""), str(failed)
+            )
     return ShapedRow(
         prompt=_question(from_json(asked)), completion=from_json(said), scores=found, id=first_of(row, "trace_id", "info.trace_id", "info.request_id"),
         reference=next(iter(references.values())) if len(references) == 1 else references or None,
@@ -83,10 +94,21 @@ def _question(inputs: Any) -> Any:
     return inputs
 
 
+def _roots(rows: list[Row]) -> list[Row]:
+    """The rows, with a mark on runs inside others if there are runs of both kinds."""
+    have_parents = [has(row, "parent_run_id") for row in rows]
+    kinds = [str(row.get("run_type")) for row in rows]
+    if all(have_parents) or not any(have_parents):
+        inner = [kind in ("tool", "retriever", "embedding") and len(set(kinds)) > 1 for kind in kinds]
+    else:
+        inner = have_parents
+    return [{**row, "inner": True} if is_inner else row for row, is_inner in zip(rows, inner, strict=True)]
+
+
 @shape(
     "LangSmith runs", "run_type", "inputs", "outputs|error",
     example={"id": "a", "run_type": "chain", "inputs": {"input": "2+2?"}, "outputs": {"output": "4"}, "feedback_stats": {"near": {"n": 1, "avg": 1.0}}},
-    prepare=lambda rows: _roots(rows), left="runs inside others, and tools and retrievers",
+    prepare=_roots, left="runs inside others, and tools and retrievers",
     takes="prompt from inputs, completion from outputs, feedback as old graders",
 )  # fmt: skip
 def langsmith_run(row: Row) -> ShapedRow | None:
@@ -100,17 +122,6 @@ def langsmith_run(row: Row) -> ShapedRow | None:
         prompt=_question(_unwrapped(from_json(row.get("inputs")))), completion=_question(_unwrapped(said)), id=row.get("id"),
         scores=scores_in(row.get("feedback_stats"), value_name="avg|score|value"), error=f"a run without outputs: {row.get('error', '')}"[:500],
     )  # fmt: skip
-
-
-def _roots(rows: list[Row]) -> list[Row]:
-    """The rows, with a mark on runs inside others if there are runs of both kinds."""
-    have_parents = [has(row, "parent_run_id") for row in rows]
-    kinds = [str(row.get("run_type")) for row in rows]
-    if all(have_parents) or not any(have_parents):
-        inner = [kind in ("tool", "retriever", "embedding") and len(set(kinds)) > 1 for kind in kinds]
-    else:
-        inner = have_parents
-    return [{**row, "inner": True} if is_inner else row for row, is_inner in zip(rows, inner, strict=True)]
 
 
 def _unwrapped(value: Any) -> Any:
@@ -147,7 +158,7 @@ def _under(row: Row, prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): cell for name, cell in row.items() if name.startswith(prefix)}
 
 
-def _is_experiment(names: Sequence[str], rows: Sequence[Row]) -> bool:
+def _is_experiment(names: Sequence[str], _: Sequence[Row]) -> bool:
     heads = {name.partition(".")[0] for name in names if "." in name}
     return {"inputs", "outputs"} <= heads and bool(heads & {"reference", "reference_outputs", "feedback"})
 
@@ -160,7 +171,10 @@ def _is_experiment(names: Sequence[str], rows: Sequence[Row]) -> bool:
 )  # fmt: skip
 def langsmith_result(row: Row) -> ShapedRow:
     """A row of `evaluate().to_pandas()`."""
-    outputs, references = _under(row, "outputs."), _under(row, "reference.") or _under(row, "reference_outputs.")
+    outputs, references = (
+        _under(row, "outputs."),
+        _under(row, "reference.") or _under(row, "reference_outputs."),
+    )
     return ShapedRow(
         prompt=_question(_under(row, "inputs.")), completion=_only(outputs), reference=_only(references), id=row.get("id"), group=row.get("example_id"),
         scores={name: Score(cell) for name, cell in _under(row, "feedback.").items()}, error=f"a row without outputs: {row.get('error', '')}"[:500],
@@ -171,10 +185,20 @@ def _only(entries: Mapping[str, Any]) -> Any:
     return next(iter(entries.values())) if len(entries) == 1 else dict(entries) or None
 
 
+def _generations(rows: list[Row]) -> list[Row]:
+    """The rows, with a mark on those that are no generations if some are."""
+    kinds = [str(row.get("type", "")).upper() for row in rows]
+    if "GENERATION" not in kinds:
+        return rows
+    return [
+        row if kind == "GENERATION" else {**row, "inner": True} for row, kind in zip(rows, kinds, strict=True)
+    ]
+
+
 @shape(
     "Langfuse exports", "input", "traceId|trace_id|projectId|project_id|sessionId|observations|totalCost", "output|type|id",
     example={"id": "a", "traceId": "t", "type": "GENERATION", "input": "2+2?", "output": "4", "scores": [{"name": "near", "value": 1.0}]},
-    prepare=lambda rows: _generations(rows), left="observations that are no generations",
+    prepare=_generations, left="observations that are no generations",
     fits=lambda names, _: "span_kind" not in names and "run_type" not in names and "op_name" not in names and "span_id" not in names,
     takes="prompt from input, completion from output, scores as old graders",
 )  # fmt: skip
@@ -194,23 +218,26 @@ def _langfuse_scores(value: Any) -> dict[str, Score]:
     """A list of scores, or an object of the values of each name."""
     entries = from_json(value)
     if isinstance(entries, Mapping):
-        return {name: Score(one[0] if isinstance(one, list) and one else one) for name, one in entries.items()}
+        return {
+            name: Score(one[0] if isinstance(one, list) and one else one) for name, one in entries.items()
+        }
     return scores_in(entries, value_name="value|score")
 
 
-def _generations(rows: list[Row]) -> list[Row]:
-    """The rows, with a mark on those that are no generations if some are."""
-    kinds = [str(row.get("type", "")).upper() for row in rows]
-    if "GENERATION" not in kinds:
+def _llm_spans(rows: list[Row]) -> list[Row]:
+    kinds = [
+        str(first_of(row, "span_kind", "attributes.openinference.span.kind") or "").upper() for row in rows
+    ]
+    if "LLM" not in kinds:
         return rows
-    return [row if kind == "GENERATION" else {**row, "inner": True} for row, kind in zip(rows, kinds, strict=True)]
+    return [row if kind == "LLM" else {**row, "inner": True} for row, kind in zip(rows, kinds, strict=True)]
 
 
 @shape(
     "Phoenix spans", "context.span_id|span_id", "attributes.llm.input_messages|attributes.input.value|attributes.llm.output_messages|attributes.output.value|attributes",
     example={"context.span_id": "s", "span_kind": "LLM", "attributes.input.value": "2+2?", "attributes.output.value": "4"},
-    fits=lambda names, rows: any(_of_attributes(_attributes(row)) is not None for row in rows),
-    prepare=lambda rows: _llm_spans(rows), left="spans of no model",
+    fits=lambda _, rows: any(_of_attributes(_attributes(row)) is not None for row in rows),
+    prepare=_llm_spans, left="spans of no model",
     takes="prompt from the input messages or value, completion from the output's; LLM spans if there are several kinds",
 )  # fmt: skip
 def phoenix_span(row: Row) -> ShapedRow | None:
@@ -239,18 +266,20 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _evaluations(row: Row) -> dict[str, Score]:
-    names = {name.split(".")[1] for name in row if name.startswith("eval.") and name.endswith((".score", ".label"))}
-    return {name: Score(first_of(row, f"eval.{name}.score"), None, str(first_of(row, f"eval.{name}.explanation") or "")) for name in sorted(names)}
+    names = {
+        name.split(".")[1] for name in row if name.startswith("eval.") and name.endswith((".score", ".label"))
+    }
+    return {
+        name: Score(
+            first_of(row, f"eval.{name}.score"), None, str(first_of(row, f"eval.{name}.explanation") or "")
+        )
+        for name in sorted(names)
+    }
 
 
-def _llm_spans(rows: list[Row]) -> list[Row]:
-    kinds = [str(first_of(row, "span_kind", "attributes.openinference.span.kind") or "").upper() for row in rows]
-    if "LLM" not in kinds:
-        return rows
-    return [row if kind == "LLM" else {**row, "inner": True} for row, kind in zip(rows, kinds, strict=True)]
-
-
-_INDEXED = re.compile(r"(?P<head>gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)\.(?P<number>\d+)\.(?:message\.)?(?P<key>.+)")
+_INDEXED = re.compile(
+    r"(?P<head>gen_ai\.prompt|gen_ai\.completion|llm\.input_messages|llm\.output_messages)\.(?P<number>\d+)\.(?:message\.)?(?P<key>.+)"
+)
 
 
 def _of_attributes(attributes: Mapping[str, Any]) -> ShapedRow | None:
@@ -260,16 +289,34 @@ def _of_attributes(attributes: Mapping[str, Any]) -> ShapedRow | None:
         if match := _INDEXED.fullmatch(name):
             indexed.setdefault(match["head"], {}).setdefault(int(match["number"]), {})[match["key"]] = value
     chats = {head: [turns[number] for number in sorted(turns)] for head, turns in indexed.items()}
-    asked = first_of({**attributes, **chats}, "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "input.value")
-    said = first_of({**attributes, **chats}, "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "output.value")
+    asked = first_of(
+        {**attributes, **chats}, "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "input.value"
+    )
+    said = first_of(
+        {**attributes, **chats},
+        "gen_ai.output.messages",
+        "llm.output_messages",
+        "gen_ai.completion",
+        "output.value",
+    )
     if said is None:
         return None
     said = from_json(said)
-    if isinstance(said, list) and said and isinstance(said[0], dict) and "role" not in said[0] and "content" in said[0]:
+    if (
+        isinstance(said, list)
+        and said
+        and isinstance(said[0], dict)
+        and "role" not in said[0]
+        and "content" in said[0]
+    ):
         said = [{"role": "assistant", **one} for one in said]
     system = from_json(attributes.get("gen_ai.system_instructions"))
-    columns = {"model": model} if (model := first_of(attributes, "gen_ai.request.model", "llm.model_name")) else {}
-    return ShapedRow(prompt=_question(from_json(asked)), completion=said, system=_text_of(system), columns=columns)
+    columns = (
+        {"model": model} if (model := first_of(attributes, "gen_ai.request.model", "llm.model_name")) else {}
+    )
+    return ShapedRow(
+        prompt=_question(from_json(asked)), completion=said, system=_text_of(system), columns=columns
+    )
 
 
 def _text_of(parts: Any) -> Any:
@@ -293,7 +340,10 @@ def otlp_message(row: Row) -> Iterator[ShapedRow]:
     for resource in objects(row["resourceSpans"]):
         for scope in objects(first_of(resource, "scopeSpans", "instrumentationLibrarySpans")):
             for span in objects(scope.get("spans")):
-                attributes = {str(one.get("key")): _any_value(one.get("value")) for one in objects(span.get("attributes"))}
+                attributes = {
+                    str(one.get("key")): _any_value(one.get("value"))
+                    for one in objects(span.get("attributes"))
+                }
                 kind = str(attributes.get("openinference.span.kind") or "LLM").upper()
                 found = _of_attributes(attributes) if kind == "LLM" else None
                 if found is not None:

@@ -31,7 +31,9 @@ from workbench.data.samples.shapes import (
 def verifiers_trace(row: Row) -> ShapedRow:
     """A trace: the branch from the root to the last node."""
     nodes = objects(row.get("nodes"))
-    place: Any = max((number for number, node in enumerate(nodes) if node.get("sampled")), default=len(nodes) - 1)
+    place: Any = max(
+        (number for number, node in enumerate(nodes) if node.get("sampled")), default=len(nodes) - 1
+    )
     chat: list[Any] = []
     while isinstance(place, int) and 0 <= place < len(nodes) and len(chat) <= len(nodes):
         chat.append(nodes[place].get("message"))
@@ -121,7 +123,10 @@ def nemo_rollout(row: Row) -> ShapedRow:
 )  # fmt: skip
 def cohere_chat(row: Row) -> ShapedRow:
     """A request with its reply."""
-    before = [{"role": str(one.get("role")), "content": one.get("message")} for one in objects(first_of(row, "chat_history", "chatHistory"))]
+    before = [
+        {"role": str(one.get("role")), "content": one.get("message")}
+        for one in objects(first_of(row, "chat_history", "chatHistory"))
+    ]
     return ShapedRow(
         prompt=[*before, {"role": "user", "content": row["message"]}], completion=first_of(row, "text", "response"), system=row.get("preamble"),
         id=first_of(row, "generation_id", "id"),
@@ -150,7 +155,13 @@ def fastchat_answer(row: Row) -> ShapedRow:
 )  # fmt: skip
 def ranked(row: Row) -> ShapedRow:
     """A prompt with several answers by rank."""
-    return ShapedRow(prompt=row.get("prompt"), completion=[{"response": one.get("answer"), **without(one, "answer")} for one in objects(row["answers"])], columns=without(row, "prompt", "answers"))
+    return ShapedRow(
+        prompt=row.get("prompt"),
+        completion=[
+            {"response": one.get("answer"), **without(one, "answer")} for one in objects(row["answers"])
+        ],
+        columns=without(row, "prompt", "answers"),
+    )
 
 
 @shape(
@@ -160,16 +171,33 @@ def ranked(row: Row) -> ShapedRow:
 )  # fmt: skip
 def input_output_turns(row: Row) -> ShapedRow:
     """Turns as pairs of an input and an output."""
-    chat = [turn for one in objects(row["conversation"]) for turn in ({"role": "user", "content": one.get("input")}, {"role": "assistant", "content": one.get("output")})]
+    chat = [
+        turn
+        for one in objects(row["conversation"])
+        for turn in (
+            {"role": "user", "content": one.get("input")},
+            {"role": "assistant", "content": one.get("output")},
+        )
+    ]
     return ShapedRow(messages=chat, system=row.get("system"), columns=without(row, "conversation", "system"))
 
 
 _CHATML = re.compile(r"<\|im_start\|>\s*(\w+)\n?(.*?)(?:<\|im_end\|>|\Z)", re.DOTALL)
-_LLAMA3 = re.compile(r"<\|start_header_id\|>(\w+)<\|end_header_id\|>\s*(.*?)(?:<\|eot_id\|>|<\|eom_id\|>|<\|end_of_text\|>|\Z)", re.DOTALL)
+_LLAMA3 = re.compile(
+    r"<\|start_header_id\|>(\w+)<\|end_header_id\|>\s*(.*?)(?:<\|eot_id\|>|<\|eom_id\|>|<\|end_of_text\|>|\Z)",
+    re.DOTALL,
+)
 _GEMMA = re.compile(r"<start_of_turn>(\w+)\n(.*?)(?:<end_of_turn>|\Z)", re.DOTALL)
-_ZEPHYR = re.compile(r"<\|(system|user|assistant)\|>\s*\n(.*?)(?=<\|(?:system|user|assistant)\|>|\Z)", re.DOTALL)
-_HUMAN = re.compile(r"(?:\A|\n\s*|\s)(?:### ?)?(Human|Assistant|User|System): ?(.*?)(?=(?:\n\s*|\s)?(?:### ?)(?:Human|Assistant|User): ?|\n\n(?:Human|Assistant|User): ?|\Z)", re.DOTALL)
-_ALPACA = re.compile(r"### ?Instruction:\s*(.*?)(?:\s*### ?Input:\s*(.*?))?\s*### ?Response:\s*(.*)\Z", re.DOTALL)
+_ZEPHYR = re.compile(
+    r"<\|(system|user|assistant)\|>\s*\n(.*?)(?=<\|(?:system|user|assistant)\|>|\Z)", re.DOTALL
+)
+_HUMAN = re.compile(
+    r"(?:\A|\n\s*|\s)(?:### ?)?(Human|Assistant|User|System): ?(.*?)(?=(?:\n\s*|\s)?(?:### ?)(?:Human|Assistant|User): ?|\n\n(?:Human|Assistant|User): ?|\Z)",
+    re.DOTALL,
+)
+_ALPACA = re.compile(
+    r"### ?Instruction:\s*(.*?)(?:\s*### ?Input:\s*(.*?))?\s*### ?Response:\s*(.*)\Z", re.DOTALL
+)
 _MISTRAL = re.compile(r"\[INST\](.*?)\[/INST\](.*?)(?=(?:<s>)?\s*\[INST\]|\Z)", re.DOTALL)
 _ENDS = re.compile(r"</s>|<\|endoftext\|>|<eos>")
 
@@ -187,12 +215,19 @@ def _alpaca(text: str) -> list[dict[str, str]]:
     if match is None or text.count("### Response:") != 1:
         return []
     asked = "\n\n".join(part.strip() for part in (match[1], match[2]) if part and part.strip())
-    return [{"role": "user", "content": asked}, {"role": "assistant", "content": _ENDS.sub("", match[3]).strip()}]
+    return [
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": _ENDS.sub("", match[3]).strip()},
+    ]
 
 
 def _mistral(text: str) -> list[dict[str, str]]:
     found = [(match[1].strip(), _ENDS.sub("", match[2]).strip()) for match in _MISTRAL.finditer(text)]
-    return [turn for asked, said in found for turn in ({"role": "user", "content": asked}, {"role": "assistant", "content": said})]
+    return [
+        turn
+        for asked, said in found
+        for turn in ({"role": "user", "content": asked}, {"role": "assistant", "content": said})
+    ]
 
 
 _TEMPLATES: Mapping[str, Callable[[str], list[dict[str, str]]]] = {
@@ -229,7 +264,9 @@ def templated(row: Row) -> ShapedRow:
 
 def _are_lists_of_turns(_: Sequence[str], rows: Sequence[Row]) -> bool:
     cells = [from_json(row.get(name)) for row in rows for name in ("prompt", "response_a", "response_b")]
-    return all(isinstance(cell, list) and all(isinstance(turn, str | None) for turn in cell) for cell in cells)
+    return all(
+        isinstance(cell, list) and all(isinstance(turn, str | None) for turn in cell) for cell in cells
+    )
 
 
 @shape(
@@ -245,7 +282,17 @@ def battle(row: Row) -> list[ShapedRow]:
     sides = []
     for at_side, side in enumerate("ab"):
         said = from_json(row[f"response_{side}"])
-        chat = [turn for one, other in zip(asked, said, strict=False) for turn in ({"role": "user", "content": one}, {"role": "assistant", "content": other})]
+        chat = [
+            turn
+            for one, other in zip(asked, said, strict=False)
+            for turn in ({"role": "user", "content": one}, {"role": "assistant", "content": other})
+        ]
         chosen = wins[at_side] if wins[0] != wins[1] else None
-        sides.append(ShapedRow(messages=chat, group=str(row.get("id", asked)), columns={"chosen": chosen, "model": row.get(f"model_{side}")}))
+        sides.append(
+            ShapedRow(
+                messages=chat,
+                group=str(row.get("id", asked)),
+                columns={"chosen": chosen, "model": row.get(f"model_{side}")},
+            )
+        )
     return sides
