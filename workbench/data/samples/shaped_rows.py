@@ -15,7 +15,8 @@ from workbench.core.grade import ErrorKind
 from workbench.data.samples.cells import CellFault
 from workbench.data.samples.columns import ROLES, recognise
 from workbench.data.samples.old_grades import are_scores, column_scores, is_scored
-from workbench.data.samples.plain import is_missing
+from workbench.data.samples.plain import NotPlainError, is_missing
+from workbench.data.samples.roles import CellError, completion_of, prompt_of
 from workbench.data.samples.shapes import LOOKED_AT, Row, Score, Shape, ShapedRow, at, free_name, shape_of
 from workbench.data.samples.source_file import Loaded
 
@@ -57,8 +58,11 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
     whole = list(_records(frame, names))
     read = _Read(found, len(whole))
     read.add(found.prepare(whole) if found.prepare else whole, loaded, keeps_lines=found.prepare is None)
-    if not read.rows:
-        return loaded, columns, ()
+    if not read.rows and len(frame):
+        raise SamplesError(
+            f"these are {found.name}, and none of them has a completion", where=source, found=f"{len(frame):,} rows: {found.left}",
+            expected="at least one answer of a model", hint="export the rows with the model's answers, or map columns: columns={'completion': ...}",
+        )  # fmt: skip
     result, roles = read.loaded()
     wanted = [name for name in (columns or {}).values() if name is not None]
     own = result.frame
@@ -179,6 +183,8 @@ class _Read:
 
     def loaded(self) -> tuple[Loaded, dict[str, str | None]]:
         """The rows as a frame, and the column of each role; not of roles without cells, which names may still have."""
+        if any(not is_missing(row.messages) for row in self.rows):
+            self.rows = [_as_chat(row) for row in self.rows]
         used = [role for role in _ROLES if any(not is_missing(getattr(row, role)) for row in self.rows)]
         if "completion" not in used and "messages" not in used and not self.shape.no_completions:
             used.append("completion")  # so that a run says that every row lacks one
@@ -219,6 +225,17 @@ class _Read:
         ]
         if others:
             yield f"results that are not numbers are not read as old scores: {_listed(others)}"
+
+
+def _as_chat(row: ShapedRow) -> ShapedRow:
+    """A row whose prompt and completion are messages, because other rows of its file are."""
+    if not is_missing(row.messages) or (is_missing(row.prompt) and is_missing(row.completion)):
+        return row
+    try:
+        chat = [*(prompt_of(row.prompt) or ()), *(completion_of(row.completion) or ())]
+    except (CellError, NotPlainError):
+        chat = []
+    return replace(row, prompt=None, completion=None, messages=chat or None)
 
 
 def _taken(shape: Shape) -> str:

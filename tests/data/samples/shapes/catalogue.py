@@ -586,6 +586,126 @@ RUNS: dict[str, Held] = {
     ),
 }  # fmt: skip
 
+MORE: dict[str, Held] = {
+    "inspect log without a header": Held(
+        doc({"version": 2, "status": "success", "samples": [{"id": "z", "input": Q, "target": R, "scores": {"match": {"value": "I"}}, "output": {"choices": [{"message": {"role": "assistant", "content": A}}]}}]}),
+        WITH_REFERENCE, old={"match": [0.0]},
+    ),
+    "inspect sample that failed": Held(
+        doc({"eval": {"task": "t"}, "status": "success", "samples": [
+            {"id": "z", "epoch": 1, "input": Q, "target": R, "messages": [USER], "output": {"model": "m", "choices": [], "completion": ""}, "error": {"message": "boom"}},
+            {"id": "y", "epoch": 1, "input": Q, "target": R, "messages": CHAT, "output": {"choices": [{"message": SAID}], "completion": A}, "scores": {"match": {"value": "C"}}},
+        ]}), [(None, None, None), (Q, A, R)], old={"match": [None, 1.0]}, said=("1 without a completion",),
+    ),
+    "promptfoo rows without vars": Held(
+        doc({"results": {"results": [{"testCase": {"vars": {"q": Q}}, "success": True, "gradingResult": {"componentResults": [{"type": "contains", "metric": "fact", "pass": True}]}, "response": {"output": A}}]}}),
+        [(None, A, None)], old={"fact": [1.0], "promptfoo": [1.0]},
+    ),
+    "promptfoo provider error": Held(
+        doc({"results": {"results": [{"vars": {"q": Q}, "prompt": {"raw": Q}, "success": False, "score": 0, "error": "API call error", "gradingResult": None, "namedScores": {}},
+                                     {"vars": {"q": Q}, "prompt": {"raw": Q}, "success": True, "score": 1, "response": {"output": A}, "namedScores": {}}]}}),
+        [(None, None, None), (Q, A, None)], said=("1 without a completion",),
+    ),
+    "promptfoo csv of two providers": Held(
+        csv(f"q,[a:m] {{{{q}}}},Status,Score,[b:n] {{{{q}}}},Status,Score\n{Q},{A},PASS,1.00,{B},FAIL,0.00\n"), PAIR, old={"promptfoo": [1.0, 0.0]},
+    ),
+    "lm-eval chat": Held(
+        jsonl({"doc_id": 3, "filter": "strict", "target": R, "arguments": {"gen_args_0": {"arg_0": [json.dumps([USER])]}}, "resps": [["x"]], "filtered_resps": [[A]], "exact_match": 0.0, "doc": {}}),
+        WITH_REFERENCE, old={"exact_match": [0.0]},
+    ),
+    "lm-eval results": Held(doc({"results": {"t": {"alias": "t", "acc,none": 0.5}}, "n-shot": {"t": 0}, "configs": {}}), refused=("lm-eval", "--log_samples")),
+    "lm-eval samples in results": Held(
+        doc({"results": {"t": {"acc": 0.5}}, "n-shot": {"t": 0}, "samples": {"t": [{"doc_id": 0, "doc": {}, "arguments": [[Q, {}]], "target": R, "filtered_resps": [A], "resps": [[A]], "pass@1": 1.0}]}}),
+        WITH_REFERENCE, old={"pass@1": [1.0]},
+    ),
+    "HELM": Held(
+        doc({"adapter_spec": {}, "request_states": [{"instance": {"id": "i", "input": {"text": Q}, "references": [{"output": {"text": R}, "tags": ["correct"]}]}, "request": {"prompt": Q, "model": "m"}, "result": {"completions": [{"text": A}]}}]}),
+        WITH_REFERENCE,
+    ),
+    "LangSmith tool runs": Held(
+        jsonl({"id": "a", "run_type": "chain", "inputs": {"q": Q}, "outputs": {"answer": A}}, {"id": "b", "parent_run_id": "a", "run_type": "tool", "inputs": {"x": 1}, "outputs": {"output": "3"}}),
+        ONE, said=("1 left out",),
+    ),
+    "Langfuse observations of all types": Held(
+        jsonl({"id": "a", "traceId": "t", "type": "SPAN", "input": {"x": 1}, "output": ["doc"]}, {"id": "b", "traceId": "t", "type": "GENERATION", "input": [USER], "output": SAID}),
+        ONE, said=("1 left out",),
+    ),
+    "Langfuse traces with scores": Held(
+        jsonl({"id": "a", "projectId": "p", "name": "chat", "input": [USER], "output": SAID, "scores": [{"name": "near", "value": 0.5, "comment": "so"}]}), ONE, old={"near": [0.5]}
+    ),
+    "Phoenix spans of all kinds": Held(
+        parquet(
+            {"context.span_id": "s", "span_kind": "RETRIEVER", "attributes.input.value": Q, "attributes.output.value": "docs"},
+            {"context.span_id": "u", "span_kind": "LLM", "attributes.input.value": Q, "attributes.output.value": A},
+        ), ONE, said=("1 left out",),
+    ),
+    "OpenInference in OTLP": Held(
+        jsonl({"resourceSpans": [{"scopeSpans": [{"spans": [{"spanId": "s", "attributes": [
+            {"key": "openinference.span.kind", "value": {"stringValue": "LLM"}},
+            {"key": "llm.input_messages.0.message.role", "value": {"stringValue": "user"}}, {"key": "llm.input_messages.0.message.content", "value": {"stringValue": Q}},
+            {"key": "llm.output_messages.0.message.role", "value": {"stringValue": "assistant"}}, {"key": "llm.output_messages.0.message.content", "value": {"stringValue": A}},
+        ]}]}]}]}), ONE,
+    ),
+    "Traceloop in OTLP": Held(
+        jsonl({"resourceSpans": [{"scopeSpans": [{"spans": [{"spanId": "s", "attributes": [
+            {"key": "gen_ai.prompt.0.role", "value": {"stringValue": "user"}}, {"key": "gen_ai.prompt.0.content", "value": {"stringValue": Q}},
+            {"key": "gen_ai.completion.0.role", "value": {"stringValue": "assistant"}}, {"key": "gen_ai.completion.0.content", "value": {"stringValue": A}},
+        ]}]}]}]}), ONE,
+    ),
+    "OTLP without model calls": Held(
+        doc({"resourceSpans": [{"scopeSpans": [{"spans": [{"spanId": "s", "name": "db", "attributes": []}]}]}]}), refused=("OpenTelemetry",)
+    ),
+    "Braintrust spans": Held(
+        jsonl({"id": "1", "span_id": "s", "root_span_id": "s", "is_root": True, "span_attributes": {"type": "eval"}, "input": Q, "output": A, "expected": R, "scores": {"near": 0.5}},
+              {"id": "2", "span_id": "t", "root_span_id": "s", "is_root": False, "span_attributes": {"type": "score"}, "input": {"output": A}, "output": 0.5}),
+        WITH_REFERENCE, old={"near": [0.5]}, said=("1 left out",),
+    ),
+    "Opik traces": Held(
+        jsonl({"id": "a", "name": "t", "input": {"input": Q}, "output": {"output": A}, "feedback_scores": [{"name": "near", "value": 0.5, "reason": "so"}]}), ONE, old={"near": [0.5]}
+    ),
+    "ragas results": Held(
+        csv(f"user_input,retrieved_contexts,response,reference,faithfulness,factual_correctness(mode=f1)\n{Q},['x'],{A},{R},0.5,1.0\n"),
+        WITH_REFERENCE, old={"faithfulness": [0.5], "factual_correctness(mode=f1)": [1.0]},
+    ),
+    "TRL logged completions": Held(
+        parquet({"step": 3, "prompt": Q, "completion": A, "accuracy": 1.0, "format": 0.0, "advantage": 0.5}), ONE, old={"accuracy": [1.0], "format": [0.0]}
+    ),
+    "NeMo Gym": Held(
+        jsonl({"responses_create_params": {"input": [USER]}, "response": {"object": "response", "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": A}]}]}, "reward": 1.0, "expected_answer": R}),
+        WITH_REFERENCE, old={"reward": [1.0]},
+    ),
+    "ChatGPT export": Held(
+        doc([{"title": "t", "current_node": "c", "mapping": {
+            "a": {"id": "a", "parent": None, "message": None}, "b": {"id": "b", "parent": "a", "message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [Q]}}},
+            "c": {"id": "c", "parent": "b", "message": {"author": {"role": "assistant"}, "content": {"content_type": "text", "parts": [A]}}},
+            "d": {"id": "d", "parent": "b", "message": {"author": {"role": "assistant"}, "content": {"content_type": "text", "parts": [B]}}}}}]), ONE,
+    ),
+    "Capybara": Held(jsonl({"source": "s", "conversation": [{"input": Q, "output": A}]}), ONE),
+    "multiple choice": Held(jsonl({"question": Q, "choices": ["a", "b"], "answer": 1}), refused=("completion",)),
+    "GSM8K": Held(jsonl({"question": Q, "answer": "so\n#### 4"}), refused=("completion",)),
+    "openai/evals samples": Held(jsonl({"input": [USER], "ideal": R}), refused=("completion",)),
+    "three responses": Held(jsonl({"prompt": Q, "response_1": A, "response_2": B, "response_3": "x"}), refused=("completion",)),
+    "options of a question": Held(jsonl({"question": Q, "answer_a": "x", "answer_b": "y", "answer_c": "z", "correct": "a"}), refused=("completion",)),
+    "WebGPT": Held(
+        jsonl({"question": Q, "answer_0": A, "answer_1": B, "score_0": 1.0, "score_1": -1.0}), PAIR, old={"score": [1.0, -1.0]}, chosen=[None, None], groups=1
+    ),
+    "argilla": Held(jsonl({"instruction": Q, "chosen_response": A, "rejected_response": B}), PAIR, chosen=[True, False], groups=1),
+    "Stack Exchange": Held(jsonl({"question": Q, "response_j": A, "response_k": B}), PAIR, chosen=[True, False], groups=1),
+    "a metric named like an answer": Held(jsonl({"prompt": Q, "completion": A, "answer": R, "score": 0.5}), WITH_REFERENCE, old={"score": [0.5]}),
+    "system prompt as a column": Held(jsonl({"system_prompt": "Be brief.", "question": Q, "response": A}), ONE, roles=["system", "user", "assistant"]),
+    "items, samples of a fine-tuning grader": Held(jsonl({"item": {"question": Q, "reference": R}, "sample": {"output_text": A}}), WITH_REFERENCE),
+    "pydantic_evals dataset": Held(doc({"name": "d", "cases": [{"name": "a", "inputs": Q, "expected_output": R}], "evaluators": ["EqualsExpected"]}), refused=("pydantic_evals",)),
+    "DeepEval snake case": Held(
+        doc({"test_results": [{"name": "t", "success": False, "input": Q, "actual_output": A, "expected_output": R, "metrics_data": [{"name": "Kind", "score": 0.2, "success": False, "error": None}]}]}),
+        WITH_REFERENCE, old={"Kind": [0.2]},
+    ),
+    "Hugging Face viewer": Held(doc({"features": [], "rows": [{"row_idx": 0, "row": {"messages": CHAT}, "truncated_cells": []}], "num_rows_total": 9}), ONE),
+    "MLflow eval table": Held(
+        csv(f"inputs,outputs,ground_truth,exact_match/v1/score,kind/v1/justification\n{Q},{A},{R},0.0,so\n"), WITH_REFERENCE, old={"exact_match/v1/score": [0.0]}
+    ),
+    "gpt-oss harmony": Held(jsonl({"text": f"<|start|>user<|message|>{Q}<|end|><|start|>assistant<|channel|>final<|message|>{A}<|return|>"}), refused=("text",)),
+}  # fmt: skip
+
 CATALOGUE = {
-    **CONVERSATIONS, **PAIRS, **SEVERAL, **NAMES, **FILES, **APIS, **TRACES, **RUNS,
+    **CONVERSATIONS, **PAIRS, **SEVERAL, **NAMES, **FILES, **APIS, **TRACES, **RUNS, **MORE,
 }  # fmt: skip

@@ -31,13 +31,15 @@ _LETTERS = {"C": (1.0, True), "P": (0.5, None), "I": (0.0, False), "N": (0.0, Fa
 def inspect_log(log: Row) -> list[Any] | None:
     """The samples of a log."""
     samples = log.get("samples")
-    if not isinstance(log.get("eval"), Mapping) or not ("samples" in log or "status" in log):
-        return None
-    return list(samples or [])
+    is_log = isinstance(log.get("eval"), Mapping) or (
+        "status" in log and any("scores" in one for one in objects(samples))
+    )
+    return list(samples or []) if is_log and ("samples" in log or "status" in log) else None
 
 
 @shape(
-    "inspect_ai samples", "epoch", "input", "output|error|scores", "id",
+    "inspect_ai samples", "input", "epoch|output.choices|output.completion", "output|error|scores", "target|epoch",
+    fits=lambda names, _: not {"eval_id", "sample_id", "observation_id"} & set(names),
     example={"id": "a", "epoch": 1, "input": "2+2?", "target": "4", "messages": [], "output": {"completion": "4"}, "scores": {"match": {"value": "C"}}},
     takes="prompt and completion from its messages, reference from target, one old grader per scorer",
 )  # fmt: skip
@@ -45,7 +47,9 @@ def inspect_sample(row: Row) -> ShapedRow:
     """A sample in one epoch."""
     chat = _resolved(from_json(row.get("messages")), from_json(row.get("attachments")))
     is_whole = isinstance(chat, list) and bool(chat) and at(chat[-1], "role") == "assistant"
-    said = first_of(row, "output.completion", "output.choices.0.message")
+    choices = at(row, "output.choices")
+    # A sample that failed has an output without choices, whose completion is empty.
+    said = at(row, "output.completion") if choices is None else first_of(choices, "0.message")
     asked = _resolved(from_json(row.get("input")), from_json(row.get("attachments")))
     target = from_json(row.get("target"))
     if isinstance(target, list) and len(target) == 1:
@@ -116,14 +120,14 @@ _HARNESS = frozenset({
 
 
 @shape(
-    "lm-eval samples", "doc_id", "resps", "filtered_resps",
+    "lm-eval samples", "doc_id", "filtered_resps|resps", "arguments|doc|doc_hash",
     example={"doc_id": 0, "doc": {}, "target": "4", "arguments": [["2+2?", {}]], "resps": [["4"]], "filtered_resps": ["4"], "exact_match": 1.0},
     takes="prompt from the first argument, completion from filtered_resps, reference from target, one old grader per metric",
     left="samples of likelihoods, which have no text",
 )  # fmt: skip
 def harness_sample(row: Row) -> ShapedRow | None:
     """A document of the harness; likelihoods have no completion."""
-    answers = from_json(row.get("filtered_resps"))
+    answers = from_json(first_of(row, "filtered_resps", "resps"))
     flat = (
         answers[0]
         if isinstance(answers, list) and len(answers) == 1 and isinstance(answers[0], list)
@@ -131,6 +135,9 @@ def harness_sample(row: Row) -> ShapedRow | None:
     )
     texts = [one for one in flat if isinstance(one, str)] if isinstance(flat, list) else []
     asked = first_of(row, "arguments.gen_args_0.arg_0", "arguments.0.0", "arguments.0.arg_0")
+    asked = (
+        from_json(asked[0]) if isinstance(asked, list) and len(asked) == 1 else asked
+    )  # a chat as JSON text
     columns = {
         "doc": row.get("doc"),
         "filter": row.get("filter"),

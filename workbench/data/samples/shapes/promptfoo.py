@@ -38,7 +38,7 @@ def results(value: Row) -> list[Any] | None:
 
 
 @shape(
-    "promptfoo results", "prompt.raw|prompt", "vars", "gradingResult|namedScores|success",
+    "promptfoo results", "gradingResult|namedScores|success", "response|error|vars", "vars|prompt.raw|testCase|promptIdx",
     example={"prompt": {"raw": "2+2?"}, "vars": {"sum": "4"}, "response": {"output": "4"}, "success": True, "score": 1, "gradingResult": {"componentResults": [{"pass": True, "score": 1, "assertion": {"type": "contains"}}]}},
     takes="prompt from prompt.raw, completion from response.output, vars as columns, one old grader per assertion and `promptfoo` for all",
 )  # fmt: skip
@@ -48,7 +48,7 @@ def result(row: Row) -> ShapedRow:
     failed = first_of(row, "error", "response.error", "failureReason")
     return ShapedRow(
         prompt=_chat_or_text(asked), completion=first_of(row, "response.output", "output"), id=row.get("id"),
-        columns={**dict(items(row.get("vars"))), "provider": first_of(row, "provider.id", "provider.label", "provider")},
+        columns={**dict(items(first_of(row, "vars", "testCase.vars"))), "provider": first_of(row, "provider.id", "provider.label", "provider")},
         scores=_scores(row), error=f"a result without an output{f': {failed}' if isinstance(failed, str) else ''}"[:500],
     )  # fmt: skip
 
@@ -64,7 +64,7 @@ def _chat_or_text(prompt: Any) -> Any:
 def _scores(row: Row) -> dict[str, Score]:
     found: dict[str, Score] = {}
     for one in objects(at(row, "gradingResult.componentResults")):
-        name = first_of(one, "assertion.metric", "assertion.type") or "assertion"
+        name = first_of(one, "assertion.metric", "assertion.type", "metric", "type") or "assertion"
         found[free_name(str(name), found)] = _score(one)
     for name, number in items(row.get("namedScores")):
         if name not in found:
