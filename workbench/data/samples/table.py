@@ -107,15 +107,6 @@ class Table:
             return ""
         return verdict_column({**self.roles, "reference": label}, self.first_cells)
 
-    @property
-    def shape_refusal(self) -> SamplesError | None:
-        """The error for rows of a tool's shape that has no completions; None for others."""
-        return (
-            self.shape.refusal(len(self), self.source)
-            if self.shape is not None and self.shape.no_completions
-            else None
-        )
-
     @cached_property
     def old_grades(self) -> dict[str, Grades]:
         """The grades that the rows came with, by grader, n rows each."""

@@ -118,6 +118,11 @@ class Shape:
         )  # fmt: skip
 
 
+def refusal_of(shape: Shape | None, rows: int, source: str) -> SamplesError | None:
+    """The error for rows of a shape that has no completions; None for others."""
+    return shape.refusal(rows, source) if shape is not None and shape.no_completions else None
+
+
 SHAPES: dict[str, Shape] = {}
 """Every shape by its name."""
 
