@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from workbench.core.display_text import counted, number, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 
-if TYPE_CHECKING:
-    from workbench.report import Report
+Report = TypeVar("Report", bound=Any)
+"""A `Report`, whose module imports this one."""
 
 _SHOWN = 6
 """Maximum old graders that a sentence names."""
@@ -33,7 +33,7 @@ def old_grades_of(samples: Any, taken: Mapping[str, Any]) -> dict[str, Grades]:
 
 
 def with_old(report: Report) -> Report:
-    """The same report with the graders of the past run next to its own; the gate is that of its own."""
+    """The same report with the graders of the past run next to its graders, and the same gate."""
     old = old_grades_of(report.samples, report.grades)
     return replace(report, grades={**report.grades, **old}) if old else report
 
@@ -86,11 +86,12 @@ def both_versions(before: Report, now: Report, grader: str | None) -> Report:
             f"unknown grader {name!r} in the later report",
             expected=" or ".join(map(repr, now.graders)) or "none: the report is empty",
         )
-    return _one_version(before, name, "before").merge(_one_version(now, name, "now"))
+    merged: Report = _one_version(before, name, "before").merge(_one_version(now, name, "now"))
+    return merged
 
 
 def _grader_name(report: Report, grader: str | None) -> str:
-    names = report.graders
+    names: list[str] = report.graders
     if grader is None and len(names) == 1:
         return names[0]
     if grader in names and grader is not None:

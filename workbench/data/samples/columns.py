@@ -93,10 +93,10 @@ _LONE_CHATS = (
 _BESIDE_ANSWER = frozenset({
     "ground_truth", "ground_truths", "expected_answer", "gold_answer", "golden_answer", "reference_answer", "expected_output",
 })  # fmt: skip
-"""References that say that a column `answer` next to them is the model's."""
+"""References next to which a column `answer` contains the model's completions."""
 
 _OPTIONS = frozenset({"choices", "options", "answer_idx", "answer_index", "answerkey", "endings"})
-"""Columns of multiple-choice questions, whose `answer` is the right one."""
+"""Columns of multiple-choice prompts, whose `answer` is the right one."""
 
 COMPLETION_NAMES = frozenset(
     name.casefold() for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
@@ -184,7 +184,7 @@ def _match_by_content(
 def _match_lone(
     matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
 ) -> None:
-    """Assign columns whose names are ambiguous unless other columns say what they are."""
+    """Assign columns whose names are ambiguous unless other columns decide."""
     spoken = {role for role in _USABLE if matched[role] or role in mapping}
     lone = _match(_LONE_CHATS, free)
     if not spoken and lone is not None and are_chats(peek(lone)):
@@ -200,7 +200,7 @@ def _match_lone(
 def _answer_beside_reference(
     matched: Mapping[str, str | None], names: Sequence[str], peek: Peek
 ) -> str | None:
-    """The column `answer` of a question whose reference has another name, so that the answer is the model's."""
+    """The column `answer` next to a prompt and a reference of another name, so that it contains completions."""
     folded = {name.casefold(): name for name in reversed(names)}
     asked = matched["prompt"] or matched["instruction"]
     if (

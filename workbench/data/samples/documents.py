@@ -43,7 +43,7 @@ def _no_list(keys: Mapping[str, Any], lists: Sequence[tuple[str, Rows]], source:
         found = ", ".join(f"{name!r} ({len(rows):,})" for name, rows in lists[:_SHOWN])
         first = "".join(f"[{part!r}]" for part in lists[0][0].split("."))
         return SamplesError(
-            f"the file contains {len(lists)} lists of objects, and which are the rows cannot be told",
+            f"the file contains {len(lists)} lists of objects, and it is unclear which one contains the rows",
             where=source, found=found, expected="one list of objects",
             hint=f"pass the one with the rows: wb.read_samples(json.load(open(path)){first})",
         )  # fmt: skip
@@ -82,7 +82,7 @@ def _of_split(keys: Mapping[str, Any]) -> Rows | None:
 
 
 def _of_viewer(keys: Mapping[str, Any]) -> Rows | None:
-    """The answer of Hugging Face's viewer: each row with its number."""
+    """A response of Hugging Face's viewer: each row with its number."""
     rows = keys.get("rows")
     if not _are(rows, dict) or not all(isinstance(row.get("row"), dict) for row in rows):
         return None

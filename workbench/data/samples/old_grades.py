@@ -101,7 +101,7 @@ def _is_digits(value: Any) -> bool:
 
 
 def are_scores(name: str) -> bool:
-    """Whether the name of a column says that it has scores, or objects of them."""
+    """Whether the name of a column is one for scores, or objects of them."""
     return name.casefold() in _OBJECTS or _NUMBERS.fullmatch(name) is not None
 
 

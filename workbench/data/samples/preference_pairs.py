@@ -141,7 +141,7 @@ def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[An
 
 
 def _has_third(first: str, second: str, names: Mapping[str, Any]) -> bool:
-    """Whether the columns are two of three or more, such as the options of a question."""
+    """Whether the columns are two of three or more, such as options to choose from."""
     if (first, second) not in _SIDED:
         return False
     after, before = chr(ord(second[-1]) + 1), chr(ord(first[-1]) - 1)

@@ -135,7 +135,7 @@ def _has_a_number_each(cell: Any, length: int) -> bool:
 
 
 def _with_details(own: pd.DataFrame) -> pd.DataFrame:
-    """The rows with a column for each number among the details whose name says that it is a score."""
+    """The rows with a column for each number among the details whose name is one for scores."""
     details = [cell if isinstance(cell, dict) else {} for cell in own.get("choice_details", ())]
     for name in dict.fromkeys(name for cell in details for name in cell):
         if (

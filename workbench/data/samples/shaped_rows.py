@@ -33,7 +33,7 @@ _MISREAD = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Columns, tuple[str, ...]]:
     """The rows of a known shape, the roles of their columns, and notes for the user; plain rows unchanged.
 
-    Rows stay as they are if the user maps a column that the shape does not have. Lazily read data stay unchanged.
+    Rows stay unchanged if the user maps a column that the shape does not have. Lazily read data stay unchanged.
 
     Args:
         loaded: The result of a reader.
@@ -61,7 +61,7 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
     if not read.rows and len(frame):
         raise SamplesError(
             f"these are {found.name}, and none of them has a completion", where=source, found=f"{len(frame):,} rows: {found.left}",
-            expected="at least one answer of a model", hint="export the rows with the model's answers, or map columns: columns={'completion': ...}",
+            expected="at least one completion of a model", hint="export the rows with the model's completions, or map columns: columns={'completion': ...}",
         )  # fmt: skip
     result, roles = read.loaded()
     wanted = [name for name in (columns or {}).values() if name is not None]
@@ -187,7 +187,7 @@ class _Read:
             self.rows = [_as_chat(row) for row in self.rows]
         used = [role for role in _ROLES if any(not is_missing(getattr(row, role)) for row in self.rows)]
         if "completion" not in used and "messages" not in used and not self.shape.no_completions:
-            used.append("completion")  # so that a run says that every row lacks one
+            used.append("completion")  # so that a run reports that every row lacks one
         cells: dict[str, list[Any]] = {role: [getattr(row, role) for row in self.rows] for role in used}
         names = dict.fromkeys(name for row in self.rows for name in row.columns)
         for name in names:
@@ -266,7 +266,7 @@ def _column(cells: Sequence[Any]) -> pd.Series[Any]:
 
 
 def with_nested(loaded: Loaded, columns: Columns) -> Loaded:
-    """The rows with a column for each mapped path into nested cells, such as "input.question" or "turns.0.text"."""
+    """The rows with a column for each mapped path into nested cells, such as "input.text" or "turns.0.text"."""
     frame = loaded.frame
     if not isinstance(frame, pd.DataFrame) or not isinstance(columns, Mapping) or frame.columns.nlevels > 1:
         return loaded

@@ -1,4 +1,4 @@
-"""`SourceFile`: a file of rows, unpacked, decoded, its kind told by its first bytes; and `Loaded`, what a reader makes of it."""
+"""`SourceFile`: a file of rows, unpacked, decoded, its kind detected by its first bytes; and `Loaded`, what a reader makes of it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Loaded:
         frame: The rows; or their columns, if they are read lazily.
         lines: Line number in the file of each row, counted from 1; None if the file has no lines.
         faults: Row to what is wrong with its line, for rows that are included although their line is broken.
-        old: What earlier graders said, by their names: n each, a `Score`, a number, or None for a row without.
+        old: Results of earlier graders, by their names: n each, a `Score`, a number, or None for a row without.
         shape: The tool's shape of which the rows are; None for plain rows.
     """
 
@@ -85,7 +85,7 @@ class SourceFile:
 
     @classmethod
     def opened(cls, path: Path, *, strict: bool, encoding: str | None) -> SourceFile:
-        """A file, unpacked if it is compressed, whatever its suffix is.
+        """A file, unpacked if it is compressed, independent of its suffix.
 
         Raises:
             SamplesError: The compressed content is damaged or too large.

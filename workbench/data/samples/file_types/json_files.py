@@ -1,4 +1,4 @@
-"""JSON by its content, whatever the suffix: a list, one object per line, objects over several lines, one document."""
+"""JSON by its content, independent of the suffix: a list, one object per line, objects over several lines, one document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of rows that tools write: how each is told, and what its rows are. One module per family registers them.
+"""Shapes of rows that tools write: how each is detected, and what its rows are. One module per family registers them.
 
 A shape is read before columns get roles: its rows become prompt, completion and reference under these names, and the scores
 that they come with become old grades.
@@ -18,12 +18,12 @@ Row = Mapping[str, Any]
 ReadRow = Callable[[Row], "ShapedRow | Iterable[ShapedRow] | None"]
 
 LOOKED_AT = 50
-"""First rows by which a shape is told."""
+"""First rows by which a shape is detected."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """What an earlier grader said about a row.
+    """The result of an earlier grader for a row.
 
     Attributes:
         value: A number, a truth value, or a text that is a number; anything else is not a score.
@@ -40,19 +40,19 @@ class Score:
 
 @dataclass
 class ShapedRow:
-    """One row as it is read.
+    """One row in the form in which it is read.
 
     Attributes:
         prompt: The prompt: a text, messages, or an API's request.
         completion: The completion; a list of several becomes a row each.
-        messages: The whole conversation, in the place of both.
+        messages: The whole conversation, instead of both.
         system: The system prompt.
         tools: Tool definitions.
         reference: The reference.
         id: The row's id.
         group: What all completions of its prompt share, if it is not the prompt.
         columns: Further columns.
-        scores: What earlier graders said, by their names.
+        scores: Results of earlier graders, by their names.
         error: Why there is no completion; "" if there is one.
     """
 
@@ -92,7 +92,7 @@ class Shape:
     takes: str = ""
     fits: Callable[[Sequence[str], Sequence[Row]], bool] | None = None
     prepare: Callable[[list[Row]], list[Row]] | None = None
-    left: str = "rows without a model's answer"
+    left: str = "rows without a model's completion"
     no_completions: str = ""
 
     def is_of(self, names: Sequence[str], rows: Sequence[Row]) -> bool:

@@ -24,7 +24,7 @@ from workbench.data.samples.shapes import (
 )
 
 _LETTERS = {"C": (1.0, True), "P": (0.5, None), "I": (0.0, False), "N": (0.0, False)}
-"""inspect's letters for correct, partial, incorrect and no answer: their number and verdict."""
+"""inspect's letters for correct, partial, incorrect and missing: their number and verdict."""
 
 
 @document("inspect_ai log")
@@ -259,7 +259,7 @@ def _joined(rows: list[Row]) -> list[Row]:
     "openai/evals record", "sample_id|spec", "type|spec", "data|spec",
     example={"sample_id": "a", "type": "sampling", "data": {"prompt": "2+2?", "sampled": ["4"]}},
     fits=lambda names, rows: {"sample_id", "type", "data"} <= set(names) or any(has(row, "spec.completion_fns") for row in rows),
-    prepare=_joined, left="samples without an answer",
+    prepare=_joined, left="samples without a completion",
     takes="a row per sample_id: prompt and completion from the first sampling, reference from match, matches and metrics as old graders",
 )  # fmt: skip
 def evals_sample(row: Row) -> ShapedRow | None:
@@ -331,7 +331,7 @@ def pydantic_report(report: Row) -> list[Any] | None:
     takes="prompt from inputs, completion from output, reference from expected_output, scores and assertions as old graders",
 )  # fmt: skip
 def pydantic_case(row: Row) -> ShapedRow:
-    """A case with what its evaluators said."""
+    """A case with the results of its evaluators."""
     return ShapedRow(
         prompt=row.get("inputs"), completion=row.get("output"), reference=row.get("expected_output"), id=row.get("name"),
         scores={**scores_in(row.get("scores")), **scores_in(row.get("assertions"))}, columns=dict(items(row.get("metadata"))),

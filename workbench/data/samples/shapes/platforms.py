@@ -48,7 +48,7 @@ def evals_export(export: Row) -> list[Any] | None:
     takes="prompt and completion from sample, the item's keys as columns, results as old graders",
 )  # fmt: skip
 def output_item(row: Row) -> ShapedRow:
-    """An item with the model's output and what each criterion said."""
+    """An item with the model's output and the result of each criterion."""
     item = dict(items(row.get("datasource_item")))
     kept = {name: value for name, value in item.items() if not name.startswith("sample.")}
     answer = first_of(row, "sample.output", "sample.output_text")
@@ -223,7 +223,7 @@ def bedrock_row(row: Row) -> ShapedRow:
 
 
 def _without_references(example: Any) -> tuple[Any, Any]:
-    """The question of a data set's row, and its reference by its name."""
+    """The prompt of a data set's row, and its reference by its name."""
     entries = dict(items(example))
     name = next((name for name in REFERENCE_NAMES if name in entries), "")
     rest = {key: value for key, value in entries.items() if key != name}

@@ -186,7 +186,7 @@ def _only(entries: Mapping[str, Any]) -> Any:
 
 
 def _generations(rows: list[Row]) -> list[Row]:
-    """The rows, with a mark on those that are no generations if some are."""
+    """The rows, with a mark on those other than generations if there are generations."""
     kinds = [str(row.get("type", "")).upper() for row in rows]
     if "GENERATION" not in kinds:
         return rows
@@ -198,7 +198,7 @@ def _generations(rows: list[Row]) -> list[Row]:
 @shape(
     "Langfuse exports", "input", "traceId|trace_id|projectId|project_id|sessionId|observations|totalCost", "output|type|id",
     example={"id": "a", "traceId": "t", "type": "GENERATION", "input": "2+2?", "output": "4", "scores": [{"name": "near", "value": 1.0}]},
-    prepare=_generations, left="observations that are no generations",
+    prepare=_generations, left="observations other than generations",
     fits=lambda names, _: "span_kind" not in names and "run_type" not in names and "op_name" not in names and "span_id" not in names,
     takes="prompt from input, completion from output, scores as old graders",
 )  # fmt: skip

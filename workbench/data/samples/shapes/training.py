@@ -26,7 +26,7 @@ from workbench.data.samples.shapes import (
 @shape(
     "verifiers traces", "task.data|task", "nodes", "rewards|metrics",
     example={"task": {"data": {"prompt": "2+2?", "answer": "4"}}, "nodes": [{"message": {"role": "user", "content": "2+2?"}}, {"parent": 0, "sampled": True, "message": {"role": "assistant", "content": "4"}}], "rewards": {"near": {"score": 1.0}}},
-    takes="the turns of the last sampled branch, reference from task.data.answer, rewards and metrics as old graders",
+    takes="the turns of the last sampled branch, reference from `task.data.answer`, rewards and metrics as old graders",
 )  # fmt: skip
 def verifiers_trace(row: Row) -> ShapedRow:
     """A trace: the branch from the root to the last node."""
@@ -50,7 +50,7 @@ _ROLLOUT = frozenset({
     "example_id", "prompt", "completion", "answer", "task", "info", "id", "group", "step", "global_step", "num_turns", "is_truncated", "is_completed",
     "error", "stop_condition", "generation_ms", "scoring_ms", "total_ms", "advantage", "trajectory_id", "token_usage",
 })  # fmt: skip
-"""Columns of a rollout that are no rewards."""
+"""Columns of a rollout other than rewards."""
 
 
 def _numbers(row: Row, known: frozenset[str]) -> dict[str, Score]:
@@ -63,7 +63,7 @@ def _numbers(row: Row, known: frozenset[str]) -> dict[str, Score]:
 @shape(
     "verifiers results", "prompt", "completion", "reward", "example_id|generation_ms|task",
     example={"example_id": 0, "prompt": [{"role": "user", "content": "2+2?"}], "completion": [{"role": "assistant", "content": "4"}], "answer": "4", "reward": 1.0},
-    takes="prompt, completion and answer by their names, reward and the rubric's functions as old graders",
+    takes="prompt, completion and `answer` by their names, reward and the rubric's functions as old graders",
 )  # fmt: skip
 def verifiers_result(row: Row) -> ShapedRow:
     """A rollout of vf-eval."""
@@ -134,27 +134,27 @@ def cohere_chat(row: Row) -> ShapedRow:
 
 
 @shape(
-    "FastChat answers", "question_id", "choices.0.turns",
+    "FastChat completions", "question_id", "choices.0.turns",
     example={"question_id": 9, "model_id": "m", "choices": [{"index": 0, "turns": ["4"]}]},
-    takes="completion from the last turn of each choice; the questions are in another file",
+    takes="completion from the last turn of each choice; the prompts are in another file",
 )  # fmt: skip
 def fastchat_answer(row: Row) -> ShapedRow:
-    """A model's answers; a turn may be a text or an object with one."""
+    """A model's turns; each may be a text or an object with one."""
     last = [one["turns"][-1] for one in objects(row["choices"]) if one.get("turns")]
     texts = [at(one, "content", one) if isinstance(one, Mapping) else one for one in last]
     return ShapedRow(
         completion=texts[0] if len(texts) == 1 else texts or None, id=first_of(row, "answer_id", "question_id"), group=str(row["question_id"]),
-        columns={name: row[name] for name in ("question_id", "model_id", "tstamp") if name in row}, error="an answer without a turn",
+        columns={name: row[name] for name in ("question_id", "model_id", "tstamp") if name in row}, error="a choice without a turn",
     )  # fmt: skip
 
 
 @shape(
-    "ranked answers", "prompt", "answers.0.answer",
+    "ranked completions", "prompt", "answers.0.answer",
     example={"prompt": "2+2?", "answers": [{"answer": "4", "model": "m", "rank": 1.0}, {"answer": "5", "model": "n", "rank": 2.0}]},
-    takes="a completion per answer",
+    takes="a completion per entry of `answers`",
 )  # fmt: skip
 def ranked(row: Row) -> ShapedRow:
-    """A prompt with several answers by rank."""
+    """A prompt with several completions by rank."""
     return ShapedRow(
         prompt=row.get("prompt"),
         completion=[
