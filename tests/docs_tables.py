@@ -17,6 +17,7 @@ from tests.formats.matrix import conversion_table
 from workbench.analysis import diagnostics
 from workbench.analysis.suite_case import suite_kinds
 from workbench.data.extractors import EXTRACTORS
+from workbench.data.samples.shapes import SHAPES
 from workbench.formats import FORMATS
 from workbench.formats.targets.base import ALL, TEXT, Target
 from workbench.graders import KINDS
@@ -75,6 +76,14 @@ def transformations_table() -> str:
     return "\n".join(lines)
 
 
+def shapes_table() -> str:
+    """One line a tool's shape of rows: its name, and what is taken for what."""
+    lines = ["| shape | read as |", "| --- | --- |"]
+    return "\n".join(
+        [*lines, *(f"| {name} | {SHAPES[name].takes} |" for name in sorted(SHAPES, key=str.casefold))]
+    )
+
+
 def formats_table() -> str:
     """One line a format: its name, the endings of its files, and what it is."""
     lines = ["| format | files | what it is |", "| --- | --- | --- |"]
@@ -120,6 +129,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "suite findings": ("combine.md", suite_findings_table),
     "transformations": ("transformations.md", transformations_table),
     "formats": ("convert.md", formats_table),
+    "shapes": ("read-your-data.md", shapes_table),
     "targets": ("targets.md", targets_table),
     "conversion matrix": ("convert.md", conversion_table),
     "public names": ("public-names.md", names_section),

@@ -20,6 +20,7 @@ REQUIRED = [
     Requirement(text)
     for text in PROJECT["dependencies"]
     + PROJECT["optional-dependencies"]["postgres"]
+    + PROJECT["optional-dependencies"]["excel"]
     + PROJECT["optional-dependencies"]["serve"]
     + PROJECT["optional-dependencies"]["scale"]
 ]

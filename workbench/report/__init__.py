@@ -27,6 +27,7 @@ from workbench.report.digests import merged_fields
 from workbench.report.display import isolation_line, report_blocks, too_far_apart
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.parquet import read_settings, write_report
+from workbench.report.past_graders import both_versions, old_lines, resolved, with_old
 from workbench.report.selection import (
     Histogram,
     check_graders,
@@ -203,8 +204,9 @@ class Report(Displayed):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Sentences about the whole run: unknown numbers, self-agreement of graders, cost of judges."""
-        return (*too_far_apart(self.summary), *noise_lines(self.noise), *filter(None, [self.spending]))
+        """Sentences about the whole run: unknown numbers, self-agreement of graders, cost of judges, old graders."""
+        lines = (*too_far_apart(self.summary), *noise_lines(self.noise), self.spending, *old_lines(self))
+        return tuple(filter(None, lines))
 
     @cached_property
     def histograms(self) -> dict[str, Histogram]:
@@ -287,12 +289,22 @@ class Report(Displayed):
     def compare(self, a: str, b: str) -> Comparison:
         """Two graders on the rows that both scored: paired difference, verdicts, labels and disagreements.
 
+        Args:
+            a: A grader of the report, or one that the rows came with, such as "match (old)"; "old" if there is one.
+            b: Another one.
+
         Raises:
             ReportError: An unknown grader, or the same one twice.
         """
-        check_two_graders(a, b, self.grades)
-        cases = (labelled_case(self, name, self.prompt_codes) for name in (a, b))
-        return compare_cases(self.samples, *cases)
+        whole, a, b = resolved(self, a, b)
+        check_two_graders(a, b, whole.grades)
+        return compare_cases(
+            self.samples, *(labelled_case(whole, name, self.prompt_codes) for name in (a, b))
+        )
+
+    def with_old(self) -> Report:
+        """The same report with the graders that the rows came with next to its own, such as "match (old)"."""
+        return with_old(self)
 
     def agreement(
         self,
@@ -413,38 +425,5 @@ def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison
                 "a comparison needs two graders", found=repr(a), hint="wb.compare(report, 'one', 'other')"
             )
         return report.compare(a, b)
-    merged = _both_versions(report, a, b)
+    merged = both_versions(report, a, b)
     return merged.compare(*merged.graders)
-
-
-def _both_versions(before: Report, now: Report, grader: str | None) -> Report:
-    """One report with the grader's columns of both: "... (before)" and "... (now)"."""
-    name = _grader_name(before, grader)
-    if name not in now.grades:
-        raise ReportError(
-            f"unknown grader {name!r} in the later report",
-            expected=" or ".join(map(repr, now.graders)) or "none: the report is empty",
-        )
-    return _one_version(before, name, "before").merge(_one_version(now, name, "now"))
-
-
-def _grader_name(report: Report, grader: str | None) -> str:
-    names = report.graders
-    if grader is None and len(names) == 1:
-        return names[0]
-    if grader in names and grader is not None:
-        return grader
-    raise ReportError(
-        "name the grader to compare"
-        if grader is None
-        else f"unknown grader {grader!r} in the earlier report",
-        expected=" or ".join(map(repr, names)) or "none: the report is empty",
-        hint="wb.compare(before, now, 'name')" if grader is None else "",
-    )
-
-
-def _one_version(report: Report, name: str, when: str) -> Report:
-    new = f"{name} ({when})"
-    sources = {new: report.sources[name]} if name in report.sources else {}
-    # Without the gate, whose verdict is for the whole run and not this grader.
-    return replace(report, grades={new: report.grades[name]}, sources=sources, gate=None)

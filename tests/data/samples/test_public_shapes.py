@@ -463,7 +463,6 @@ class TestProposals:
             {"sample_id": "s1", "eval_id": "e4", "epoch": 1},
             {"prompt": Q, "models": ["x", "y"]},
             {"x": Q, "y": A},
-            {"question": Q, "__expected": "contains:bird", "__description": "first"},
             {"spec": {"a": 1}, "final_report": {"b": 2}},
             {"version": 3, "num_total_tokens": 120},
         ],

@@ -15,6 +15,7 @@ def content(suffix):
     return example() if callable(example) else example
 
 
+@pytest.mark.filterwarnings("ignore::workbench.core.errors.SamplesWarning")
 @pytest.mark.parametrize("suffix", READERS)
 class TestEveryReader:
     """Each reader by its suffix."""

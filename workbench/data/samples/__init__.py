@@ -10,13 +10,14 @@ from typing import Any
 
 from workbench.core.discovery import load_modules
 from workbench.core.errors import SamplesError, SamplesWarning
-from workbench.data.samples import file_types
+from workbench.data.samples import file_types, shapes
 from workbench.data.samples.file_types import load_file
 from workbench.data.samples.sample import Sample
 from workbench.data.samples.view import Samples
 
-# Every module in `file_types` registers its readers when it is loaded.
+# Every module in these packages registers its readers, or shapes, when it is loaded.
 load_modules(file_types)
+load_modules(shapes)
 
 __all__ = ["Sample", "Samples", "as_samples", "read_samples"]
 
@@ -27,21 +28,24 @@ def read_samples(
     columns: Mapping[str, str | None] | None = None,
     strict: bool = True,
     lazy: bool = False,
+    encoding: str | None = None,
 ) -> Samples:
     """Read samples from a file or from data in memory.
 
     Args:
-        path_or_data: A path ending in .jsonl, .ndjson, .json (a list of objects), .csv, .tsv or .parquet, a folder of
-            Parquet files (in the order of their paths; folders named `key=value` make a column), a DataFrame, a list of
-            dicts, or a list of StringThreads. Text files are UTF-8, with or without a byte order mark. CSV cells are read
-            as text without conversion; an empty one is missing. Only regular files are read; "-" is standard input, JSON
-            Lines.
+        path_or_data: A path, or rows in memory. Files: JSON in every form (lines, a list, one document), CSV with any separator,
+            Parquet, Arrow, Excel, inspect logs, also as .gz or .zst; a folder of Parquet files (in the order of their paths; folders
+            named `key=value` make a column); "-" is standard input, JSON Lines. CSV cells are read as text without
+            conversion; an empty one is missing. Only regular files are read. In memory: a frame of pandas, Polars or Dask, an
+            Arrow table, a DuckDB relation, a Hugging Face Dataset, a dict of columns, or an iterable of dicts, StringThreads,
+            lists of messages or models. Results of other tools are read with their old scores (`samples.old_grades`).
         columns: Role to column name, overriding what `Samples` recognises; None switches a role off.
         strict: Whether a broken line of a JSON Lines file is an error. If not, its row is included, listed in
             `Samples.problems`, and fails in a run.
         lazy: Whether the rows of a Parquet file or folder are read on demand, part of a column at a time: for
             data larger than memory. Results are the same; `samples.frame` and the conditions of `samples.where` read
             everything. Its notes describe the first 10,000 rows.
+        encoding: The encoding of a text file, such as "cp1252". None: UTF-8, or UTF-16 and UTF-32 by their byte order mark.
 
     Warns:
         SamplesWarning: Prompts that are empty, or one prompt for all rows; see `Samples.notes`.
@@ -49,7 +53,7 @@ def read_samples(
     Raises:
         SamplesError: The data cannot be read; the error gives file, line, column, found and expected.
     """
-    samples = _read(path_or_data, columns, strict, lazy)
+    samples = _read(path_or_data, columns, strict, lazy, encoding)
     for note in samples.notes:
         warnings.warn(note, SamplesWarning, stacklevel=2)
     return samples
@@ -60,6 +64,7 @@ def _read(
     columns: Mapping[str, str | None] | None = None,
     strict: bool = True,
     lazy: bool = False,
+    encoding: str | None = None,
 ) -> Samples:
     if not isinstance(path_or_data, str | os.PathLike):
         if lazy:
@@ -68,7 +73,9 @@ def _read(
             )  # fmt: skip
         return Samples(path_or_data, columns=columns)
     path = Path(path_or_data)
-    return Samples(load_file(path, strict=strict, lazy=lazy), columns=columns, source=str(path))
+    return Samples(
+        load_file(path, strict=strict, lazy=lazy, encoding=encoding), columns=columns, source=str(path)
+    )
 
 
 def as_samples(data: Any) -> Samples:

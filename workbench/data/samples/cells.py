@@ -23,6 +23,7 @@ from workbench.data.samples.roles import (
     mapping_of,
     messages_of,
     prompt_of,
+    system_of,
     tools_of,
 )
 
@@ -313,12 +314,20 @@ def _quick(cells: Mapping[str, Sequence[Any]], rows: int, found: Conversations) 
     return hard
 
 
+def starts_with_system(messages: Any) -> bool:
+    """Whether messages have a system prompt, so that one in another column repeats it."""
+    first = messages[0] if len(messages) else None
+    return isinstance(first, dict) and first.get("role") in ("system", "developer")
+
+
 _MESSAGE = {"role", "content"}
 
 
 def _plain_turns(system: Any, messages: Any, completion: Any) -> list[Any] | None:
     """The turns of a row that is only text, as built by `_wire`; None if there may be more to it."""
-    if type(messages) is not list and type(messages) is not np.ndarray:
+    if (type(messages) is not list and type(messages) is not np.ndarray) or (
+        system is not None and starts_with_system(messages)
+    ):
         return None
     turns: list[Any] = []
     if type(system) is str:
@@ -367,7 +376,7 @@ def _by_row(
         )
 
     parts = zip(
-        column("system", text),
+        column("system", system_of),
         column("messages", messages_of),
         column("prompt", prompt_of),
         column("completion", partial(completion_of, column=names.get("completion", ""))),
@@ -391,7 +400,10 @@ def _wire(
     tools: list[Any] | None,
 ) -> Wire:
     before = messages if messages is not None else prompt or []
-    system_turns = [] if system is None else [{"role": "system", "content": system}]
+    is_said = (
+        bool(before) and isinstance(before[0], dict) and before[0].get("role") in ("system", "developer")
+    )
+    system_turns = [] if system is None or is_said else [{"role": "system", "content": system}]
     chat = without_no_answer([*system_turns, *before, *_new(before, completion or [])])
     return StringThread.from_messages(chat, {}, tools=tools).to_wire()
 

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
 from workbench.data.row_columns import REFERENCE_NAMES
+from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
     Peek,
     are_chats,
@@ -20,7 +21,7 @@ from workbench.data.samples.proposals import (
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "messages": ("messages",),
-    "system": ("system",),
+    "system": ("system", "system_prompt", "systemInstruction", "system_instruction", "system_message"),
     "instruction": ("instruction",),
     "prompt": (
         "prompt",
@@ -74,6 +75,28 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
     ),
 }
 """Role to names that count only if the first cells have the required content, with the check for that content."""
+
+_LONE_CHATS = (
+    "items",
+    "turns",
+    "trajectory",
+    "transcript",
+    "thread",
+    "chat_messages",
+    "message_list",
+    "history",
+    "dialogs",
+    "rounds",
+)
+"""Names of columns that are the conversation if they contain messages and no other column has a prompt or a completion."""
+
+_BESIDE_ANSWER = frozenset({
+    "ground_truth", "ground_truths", "expected_answer", "gold_answer", "golden_answer", "reference_answer", "expected_output",
+})  # fmt: skip
+"""References next to which a column `answer` contains the model's completions."""
+
+_OPTIONS = frozenset({"choices", "options", "answer_idx", "answer_index", "answerkey", "endings"})
+"""Columns of multiple-choice prompts, whose `answer` is the right one."""
 
 COMPLETION_NAMES = frozenset(
     name.casefold() for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
@@ -153,8 +176,42 @@ def _match_by_content(
         name = _match(candidates, free)
         if name is not None and is_fitting(peek(name)):
             matched[role] = name
+    _match_lone(matched, mapping, free, peek)
     if "reference" not in mapping and (label := verdict_column(matched, peek)):
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != label])
+
+
+def _match_lone(
+    matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
+) -> None:
+    """Assign columns whose names are ambiguous unless other columns decide."""
+    spoken = {role for role in _USABLE if matched[role] or role in mapping}
+    lone = _match(_LONE_CHATS, free)
+    if not spoken and lone is not None and are_chats(peek(lone)):
+        matched["messages"] = lone
+    if spoken & {"completion", "messages"} or matched["messages"] or "reference" in mapping:
+        return
+    answer = _answer_beside_reference(matched, free, peek)
+    if answer is not None:
+        matched["completion"] = answer
+        matched["reference"] = _match(ROLES["reference"], [name for name in free if name != answer])
+
+
+def _answer_beside_reference(
+    matched: Mapping[str, str | None], names: Sequence[str], peek: Peek
+) -> str | None:
+    """The column `answer` next to a prompt and a reference of another name, so that it contains completions."""
+    folded = {name.casefold(): name for name in reversed(names)}
+    asked = matched["prompt"] or matched["instruction"]
+    if (
+        asked is None
+        or "answer" not in folded
+        or not _BESIDE_ANSWER & folded.keys()
+        or _OPTIONS & folded.keys()
+    ):
+        return None
+    cells = [cell for cell in peek(folded["answer"]) if not is_missing(cell)]
+    return folded["answer"] if cells and all(isinstance(cell, str) for cell in cells) else None
 
 
 def verdict_column(roles: Mapping[str, str | None], peek: Peek) -> str:

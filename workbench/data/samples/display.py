@@ -15,9 +15,9 @@ from workbench.core.display_text import counted, one_line
 from workbench.data.samples.columns import ROLES
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.plain import NotPlainError, plain
+from workbench.data.samples.preference_pairs import PAIRS
 from workbench.data.samples.proposals import could_be_read, mapping_text, proposed
 from workbench.data.samples.roles import is_own_object, looks_like_chat
-from workbench.data.samples.row_expansion import PAIRS
 from workbench.data.samples.row_view import RowTexts
 from workbench.data.samples.table import Table
 
@@ -114,6 +114,11 @@ def _role_notes(table: Table) -> Iterator[str]:
         return  # a run refuses these rows with an error
     taken = set(roles.values())
     free = [name for name in table.column_names if name not in taken][:_LOOKED_AT]
+    if (answer := roles.get("completion", "")).casefold() == "answer" and "completion" not in table.given:
+        yield (
+            f"column {answer!r} is read as the completion, because column {roles.get('reference', '')!r} is the reference; if it is "
+            f"a reference, too, map the completions: columns={{'completion': ...}}"
+        )
     yield from _missing_prompt(table, free)
     yield from _ungraded_sides(table.column_names, roles)
     if label := table.verdict_column:

@@ -190,6 +190,25 @@ def prompt_of(value: Any) -> list[Any] | None:
     return [{"role": "user", "content": text(content) if inner is None else inner}]
 
 
+def system_of(value: Any) -> str | None:
+    """A system prompt as text; parts of Gemini's or Anthropic's are joined.
+
+    Raises:
+        NotPlainError: No plain form.
+    """
+    if isinstance(value, str) or is_missing(value):
+        return text(value)
+    content = plain(value)
+    parts = content.get("parts", [content]) if isinstance(content, dict) else content
+    found = (
+        [part.get("text", part.get("content")) for part in parts if isinstance(part, dict)]
+        if isinstance(parts, list)
+        else []
+    )
+    texts = [one for one in found if isinstance(one, str)]
+    return "\n".join(texts) if texts and len(texts) == len(found) else text(content)
+
+
 def _of_text(value: Any, role: str) -> list[Any] | None:
     """A text cell as one turn, without parsing (see `chat_cells`); None for a missing one."""
     return [{"role": role, "content": str.__str__(value)}] if isinstance(value, str) else None

@@ -27,7 +27,6 @@ from workbench.data.samples.cells import (
 )
 from workbench.data.samples.columns import no_answers, no_completion
 from workbench.data.samples.encoding import Encoder
-from workbench.data.samples.file_types import load
 from workbench.data.samples.frame_columns import (
     DaskColumns,
     Rows,
@@ -35,14 +34,15 @@ from workbench.data.samples.frame_columns import (
     codes_of_texts,
     hashes_of,
 )
+from workbench.data.samples.memory_rows import load
 from workbench.data.samples.plain import is_missing, text
 from workbench.data.samples.selection import RowWords, WrittenColumn
+from workbench.data.samples.shapes import refusal_of
 from workbench.data.samples.table import SCAN_ROWS, Table, objects
 
 ANY_ROW = "any"
 """For `RowView.needing`: graders also get rows without a completion, to test how they handle them."""
-_TEXTS_AT_ONCE = 16_384
-"""Rows of a text column in memory at a time."""
+_TEXTS_AT_ONCE = 16_384  # rows of a text column in memory
 
 
 class RowTexts:
@@ -277,7 +277,7 @@ class RowView:
         Args:
             data: The rows.
             columns: Role to column.
-            text_chats: `text_chats` of the whole dataset; in a part it cannot be determined, and its texts stay texts.
+            text_chats: `text_chats` of the whole dataset; without them, texts stay texts.
         """
         return cls._view(Table(load(data), columns, "", text_chats=text_chats), None)
 
@@ -348,7 +348,8 @@ class RowView:
         table = self._table
         if len(self) and not {"messages", "completion"} & table.roles.keys():
             # Otherwise every grader would score empty text, and a column of zeros would look like a result.
-            raise no_completion(table.column_names, table.roles, table.source, table.first_cells)
+            refusal = refusal_of(table.shape, len(self), table.source)
+            raise refusal or no_completion(table.column_names, table.roles, table.source, table.first_cells)
 
     def require_answers(self) -> None:
         """Require at least one row with a completion.
@@ -366,14 +367,14 @@ class RowView:
         except UnreadableRowsError:
             return  # each of its rows fails with its reason
         if not is_answered:
-            raise no_answers(len(self), table.column_names, table.roles, self._table.source)
+            refusal = refusal_of(table.shape, len(self), table.source)
+            raise refusal or no_answers(len(self), table.column_names, table.roles, table.source)
 
     @property
     def dask_columns(self) -> DaskColumns | None:
         """The data of a whole Dask DataFrame; None for other data, and for some rows of one."""
-        data = self._table.data
-        whole = self._rows is None and self._rewrite is None
-        return data if whole and isinstance(data, DaskColumns) else None
+        is_whole, data = self._rows is None and self._rewrite is None, self._table.data
+        return data if is_whole and isinstance(data, DaskColumns) else None
 
     def rewrite(self, change: Callable[[StringThread], StringThread]) -> Self:
         """The same rows with every thread changed by a function, such as an extractor's choice of text.

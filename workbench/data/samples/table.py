@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.core.errors import SamplesError
+from workbench.core.grades import Grades
 from workbench.core.python_text import cached_property
 from workbench.data.samples.cells import (
     EMPTY,
@@ -39,6 +39,7 @@ from workbench.data.samples.frame_columns import (
     Rows,
     UnreadableRowsError,
 )
+from workbench.data.samples.old_grades import grades_of
 from workbench.data.samples.plain import is_missing, plain, text
 from workbench.data.samples.proposals import PEEKED
 from workbench.data.samples.roles import (
@@ -48,6 +49,7 @@ from workbench.data.samples.roles import (
     joined_prompts,
     reference_of_cell,
 )
+from workbench.data.samples.source_file import Loaded
 
 SCAN_ROWS = 512
 """Rows of which conversations are built at a time."""
@@ -55,21 +57,6 @@ DECIDING_ROWS = 100
 """First rows that decide whether a column's texts are messages: the same number as for a lazily read file."""
 _TURNS = ("messages", "system", "instruction", "prompt", "completion", "tools")
 _OTHERS = ("metadata", "id", "group")
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """The result of a reader.
-
-    Attributes:
-        frame: The rows; or their columns, if they are read lazily.
-        lines: Line number in the file of each row, counted from 1; None if the file has no lines.
-        faults: Row to what is wrong with its line, for rows that are included although their line is broken.
-    """
-
-    frame: pd.DataFrame | ColumnData
-    lines: Sequence[int] | None = None
-    faults: Mapping[int, CellFault] = field(default_factory=dict)
 
 
 class Table:
@@ -94,6 +81,8 @@ class Table:
         self.source = source
         self._text_chats = text_chats  # of the data of which these rows are a part
         self._lines = loaded.lines
+        self._old = loaded.old
+        self.shape = loaded.shape
         self._names = names
         self._whole: dict[str, bool] = {}
         self._days: dict[str, bool] = {}
@@ -118,14 +107,23 @@ class Table:
             return ""
         return verdict_column({**self.roles, "reference": label}, self.first_cells)
 
+    @cached_property
+    def old_grades(self) -> dict[str, Grades]:
+        """The grades that the rows came with, by grader, n rows each."""
+        return {name: grades_of(scores) for name, scores in self._old.items()}
+
     def part(self, rows: Rows) -> Table:
         """Some rows as a separate table, in memory and numbered from 0."""
         places = {row: at for at, row in enumerate(rows.tolist())} if self._faults else {}
         faults = {places[row]: fault for row, fault in self._faults.items() if row in places}
         lines = None if self._lines is None else [self._lines[row] for row in rows.tolist()]
         frame = self.data.frame(rows).reset_index(drop=True)
+        old = {name: [scores[row] for row in rows.tolist()] for name, scores in self._old.items()}
         return Table(
-            Loaded(frame, lines, faults), every_role(self.roles), self.source, text_chats=self.text_chats
+            Loaded(frame, lines, faults, old, self.shape),
+            every_role(self.roles),
+            self.source,
+            text_chats=self.text_chats,
         )
 
     def cells(self, column: str, rows: Rows | slice | None) -> list[Any]:

@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 
 from workbench.core.display import DisplayBlock, Displayed
 from workbench.core.errors import SamplesError
+from workbench.core.grades import Grades
 from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
 from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples.cells import CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
 from workbench.data.samples.display import as_line, dataset_notes, samples_blocks
-from workbench.data.samples.file_types import load
 from workbench.data.samples.frame_columns import Rows
+from workbench.data.samples.memory_rows import load
 from workbench.data.samples.plain import plain
 from workbench.data.samples.row_expansion import expanded
 from workbench.data.samples.row_view import ANY_ROW, RowView
 from workbench.data.samples.sample import Sample, digest_of
 from workbench.data.samples.selection import checked_mask, draw_rows, mask_of, strata
+from workbench.data.samples.shaped_rows import shaped, with_column_scores, with_nested
 from workbench.data.samples.table import Table
 
 _HIDDEN = frozenset(name for name in vars(RowView) if not name.startswith("_")) | {
@@ -87,8 +89,9 @@ class Samples(RowView, Displayed):
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
     ) -> None:
-        loaded, columns, notes = expanded(load(data, source), columns)
-        table = Table(loaded, columns, source, notes=notes)
+        loaded, columns, of_shape = shaped(load(data, source), columns, source)
+        loaded, columns, of_rows = expanded(with_nested(loaded, columns), columns)
+        table = Table(with_column_scores(loaded, columns), columns, source, notes=(*of_shape, *of_rows))
         table.check_some_row_reads()
         self._set(table, None)
 
@@ -222,6 +225,20 @@ class Samples(RowView, Displayed):
     def source(self) -> str:
         """Origin of the data; "" if unknown."""
         return self._table.source
+
+    @property
+    def old_grades(self) -> dict[str, Grades]:
+        """The grades that the rows came with, by the grader's name: scores, verdicts and reasoning, n rows each.
+
+        From a past run of another tool, such as an inspect log or promptfoo's results, or from columns such as `reward`. A
+        report compares them with its graders: `report.compare("match (old)", "mine")`.
+        """
+        whole = self._table.old_grades
+        return (
+            dict(whole)
+            if self._rows is None
+            else {name: grades.take(self._rows) for name, grades in whole.items()}
+        )
 
     @property
     def problems(self) -> dict[int, CellProblem]:

@@ -1,30 +1,26 @@
-"""Rows in memory or in a file as a frame, and the register of readers; one module per kind of file adds them."""
+"""Rows in a file as a frame, and the register of readers; one module per kind of file adds them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import NamedTuple
 
 from workbench.core.discovery import refuse_taken
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError
 from workbench.core.files import STANDARD_INPUT, check_regular
-from workbench.core.thread import StringThread
-from workbench.data.samples.frame_columns import DaskColumns, is_dask_frame
 from workbench.data.samples.parquet_columns import ParquetColumns
-from workbench.data.samples.table import Loaded
+from workbench.data.samples.source_file import Loaded, SourceFile
 
-ReadFile = Callable[[Path, bool], Loaded]
+ReadFile = Callable[[SourceFile], Loaded]
 
 
 class FileReader(NamedTuple):
     """The reader of the files with one suffix.
 
     Attributes:
-        read: From a path, and whether a broken line is an error, to rows; raises `SamplesError`.
+        read: From a file to rows; raises `SamplesError`.
         example: Content that it can read, for the tests over all readers.
     """
 
@@ -56,43 +52,17 @@ def reader(suffix: str, *, example: bytes | Callable[[], bytes]) -> Callable[[Re
     return register
 
 
-def load(data: Any, source: str = "") -> Loaded:
-    """In-memory rows as a frame.
-
-    Args:
-        data: A DataFrame of pandas or Dask, a list of dicts, a list of StringThreads, or the result of `load_file`.
-        source: For error messages.
-
-    Raises:
-        SamplesError: Another type; its name, or that of the first invalid row, is given.
-    """
-    if isinstance(data, Loaded):
-        return data
-    if isinstance(data, pd.DataFrame):
-        return Loaded(data)
-    if is_dask_frame(data):
-        return Loaded(DaskColumns(data))
-    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return Loaded(frame_of([_row(number, row, source) for number, row in enumerate(data)]))
-    raise SamplesError(
-        "these data cannot be read as samples",
-        where=source,
-        found=type(data).__name__,
-        expected="a DataFrame of pandas or Dask, a list of dicts, a list of StringThreads or a path",
-        hint="convert a dict of columns with pandas.DataFrame(...), an iterator with list(...)",
-    )
-
-
-def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
-    """A file as a frame, by its suffix; a folder of Parquet files as one.
+def load_file(path: Path, *, strict: bool = True, lazy: bool = False, encoding: str | None = None) -> Loaded:
+    """A file as a frame, by its content and its suffix; a folder of Parquet files as one.
 
     Args:
         path: The file or folder; `-` reads JSON Lines from standard input.
         strict: Whether a broken line of a JSON Lines file is an error.
         lazy: Whether rows are read on demand, which only Parquet supports.
+        encoding: The encoding of a text file; None for UTF-8, or the one of its byte order mark.
 
     Raises:
-        SamplesError: A missing file, an unknown suffix, or unreadable content; the line is named.
+        SamplesError: A missing file, an unknown kind, or unreadable content; the line is named.
     """
     is_standard_input = str(path) == STANDARD_INPUT
     if not is_standard_input and not path.exists():
@@ -103,22 +73,20 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
             "a folder cannot be read as samples", where=str(path), found="no file that ends in .parquet",
             expected="a folder of Parquet files, or a file", hint="pass one file of it",
         )  # fmt: skip
-    suffix = ".parquet" if path.is_dir() else ".jsonl" if is_standard_input else path.suffix.lower()
-    if lazy and suffix != ".parquet":
+    if lazy and not path.is_dir() and path.suffix.lower() != ".parquet":
         raise SamplesError(
             "only Parquet can be read lazily", where=str(path), found=repr(path.suffix), expected="'.parquet'",
             hint="convert it to Parquet once: pandas.read_json(path, lines=True, chunksize=...) and to_parquet, one file per chunk, into one folder",
         )  # fmt: skip
-    if suffix not in READERS:
-        raise SamplesError(
-            f"files of kind {path.suffix!r} cannot be read as samples",
-            where=str(path),
-            found=repr(path.suffix),
-            expected="one of " + ", ".join(READERS),
-            hint="read it with pandas and pass the DataFrame",
-        )
     try:
-        return Loaded(ParquetColumns(path)) if lazy else READERS[suffix].read(path, strict)
+        if lazy:
+            return Loaded(ParquetColumns(path))
+        file = (
+            SourceFile(path, suffix=".parquet")
+            if path.is_dir()
+            else SourceFile.opened(path, strict=strict, encoding=encoding)
+        )
+        return _reader_of(file).read(file)
     except SamplesError:
         raise
     except (RecursionError, ValueError, TypeError, LookupError, AttributeError, MemoryError) as error:
@@ -133,43 +101,62 @@ def load_file(path: Path, *, strict: bool = True, lazy: bool = False) -> Loaded:
         ) from error
 
 
-def _row(number: int, row: Any, source: str) -> dict[str, Any]:
-    if isinstance(row, StringThread):
-        return _thread_row(row)
-    if isinstance(row, Mapping):
-        return {str(key): value for key, value in row.items()}
+_HINTS = {
+    ".sqlite": "pass the rows of a query: wb.read_samples(pandas.read_sql('select * from ...', sqlite3.connect(path)))",
+    ".pkl": "pickled objects may run code: load it yourself, if you trust it, and pass the rows",
+    ".pt": "pickled objects may run code: load it yourself, if you trust it, and pass the rows",
+    ".xls": "save it as .xlsx or .csv",
+    ".ods": "save it as .xlsx or .csv",
+    ".zip": "unpack it, and pass one file of it",
+    ".tar": "unpack it, and pass one file of it",
+    ".yaml": "graders are read with wb.load(path); pass rows as yaml.safe_load(path.open())",
+    ".yml": "graders are read with wb.load(path); pass rows as yaml.safe_load(path.open())",
+    ".py": "graders are read with wb.load(path); write rows as JSON, one object per line",
+    ".html": "export the results as JSON, CSV or Parquet",
+}
+"""Suffix of a known kind that has no reader to what to do."""
+
+_ALIASES = {
+    **dict.fromkeys((".db", ".sqlite3", ".duckdb"), ".sqlite"), **dict.fromkeys((".pickle", ".pth", ".joblib"), ".pkl"),
+    **dict.fromkeys((".ipc", ".feather"), ".arrow"), **dict.fromkeys((".htm",), ".html"), ".xlsm": ".xlsx", ".pq": ".parquet",
+    ".7z": ".zip", ".tab": ".tsv", ".jsonlines": ".jsonl", ".jl": ".jsonl",
+}  # fmt: skip
+
+
+def _reader_of(file: SourceFile) -> FileReader:
+    """The reader of a file by its suffix, or by its content if no reader has that suffix.
+
+    Raises:
+        SamplesError: A kind that is not read.
+    """
+    suffix = _ALIASES.get(file.suffix, file.suffix)
+    found = READERS.get(suffix)
+    if found is None and suffix not in _HINTS:
+        found = READERS.get(_kind_of_text(file))
+    if found is not None:
+        return found
     raise SamplesError(
-        f"row {number} cannot be read",
-        where=", ".join(part for part in (source, f"row {number}") if part),
-        found=f"{type(row).__name__} {str(row)[:60]!r}",
-        expected="a dict or a StringThread",
+        f"files of kind {file.path.suffix!r} cannot be read as samples",
+        where=str(file.path),
+        found=repr(file.path.suffix),
+        expected="one of " + ", ".join(READERS),
+        hint=_HINTS.get(suffix, "read it with pandas and pass the DataFrame"),
     )
 
 
-def _thread_row(thread: StringThread) -> dict[str, Any]:
-    turns, metadata, calls, tools, answers = thread.to_wire()
-    messages: list[dict[str, Any]] = [{"role": role, "content": content} for role, content in turns]
-    for index, tool_calls in (calls or {}).items():
-        messages[index]["tool_calls"] = tool_calls
-    for index, call_id in (answers or {}).items():
-        messages[index]["tool_call_id"] = call_id
-    row: dict[str, Any] = {"messages": messages}
-    if metadata is not None:
-        row["metadata"] = metadata
-    if tools:
-        row["tools"] = tools
-    return row
-
-
-def frame_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows as columns of Python objects, so that 4 stays 4 in a column with a missing cell; pure numbers become numpy's."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    frame = pd.DataFrame(
-        {name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names},
-        index=range(len(rows)),
+def _kind_of_text(file: SourceFile) -> str:
+    """The suffix for a text of JSON, or of two lines with the same number of tabs, semicolons or commas; "" for others."""
+    start = file.utf8()[:_BEGIN].decode("utf-8", "replace").lstrip()
+    if start[:1] in ("{", "["):
+        return ".jsonl"
+    lines = start.splitlines()[:2]
+    is_table = len(lines) > 1 and "\0" not in start
+    return (
+        ".csv"
+        if is_table and any(lines[0].count(mark) == lines[1].count(mark) > 0 for mark in "\t;,")
+        else ""
     )
-    for name in names:
-        kinds = set(map(type, frame[name]))
-        if len(kinds) == 1 and kinds <= {bool, int, float}:
-            frame[name] = frame[name].infer_objects()
-    return frame
+
+
+_BEGIN = 100_000
+"""Bytes of a file of unknown kind that are inspected."""

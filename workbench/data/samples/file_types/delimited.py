@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from io import StringIO
@@ -11,59 +12,65 @@ from pathlib import Path
 import pandas as pd
 
 from workbench.core.errors import SamplesError
-from workbench.core.files import read_bytes
 from workbench.data.samples.file_types import reader
-from workbench.data.samples.table import Loaded
+from workbench.data.samples.source_file import Loaded, SourceFile
+
+_SEPARATORS = ("\t", ";", ",", "|")
+"""Possible separators; of those that split the header into most names the first one is used."""
+
+_DECLARED = re.compile(r"sep=(.)\r?\n")
+"""The first line with which Excel declares the separator."""
 
 
 @reader(".tsv", example=b"prompt\tcompletion\n2+2?\t4\n")
 @reader(".csv", example=b"prompt,completion\n2+2?,4\n")
-def read_delimited(path: Path, _: bool) -> Loaded:
-    """Every cell as literal text, so that "04" stays "04" and "None" stays "None"; an empty cell is missing."""
-    text = _decoded(path)
+def read_delimited(file: SourceFile) -> Loaded:
+    """Every cell as literal text, so that "04" stays "04" and "None" stays "None"; an empty cell is missing.
+
+    The separator is the one of the header (comma, semicolon, tab, vertical bar), or that of a first line `sep=;`.
+    """
+    text = file.text()
+    declared = _DECLARED.match(text)
+    skipped = declared.end() if declared else 0
+    separator = declared[1] if declared else _separator(text, file.suffix)
     with _any_field_size():
-        records = _records(path, text)
+        records = _records(file.path, text[skipped:], separator, first=2 if declared else 1)
         header = next(records, None)
         if header is None:
             raise SamplesError(
-                "the file is empty", where=str(path), found="0 rows", expected="a line of column names"
+                "the file is empty", where=str(file.path), found="0 rows", expected="a line of column names"
             )
         names, rows, lines = header[1], [], []
         for line, record in records:
             if len(record) != len(names):
-                raise _ragged(path, line, len(record), names)
+                raise _ragged(file.path, line, len(record), names, separator)
             rows.append([cell or None for cell in record])
             lines.append(line)
     return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines)
 
 
-def _decoded(path: Path) -> str:
-    data = read_bytes(path, SamplesError)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise SamplesError(
-            "the file is not UTF-8",
-            where=f"{path}, line {line}",
-            found=f"byte 0x{data[error.start]:02x} at position {error.start}",
-            expected="UTF-8 text",
-            hint="save it as UTF-8, or read it with pandas.read_csv(encoding=...) and pass the DataFrame",
-        ) from error
+def _separator(text: str, suffix: str) -> str:
+    """The separator of the header, which is outside of its quotes."""
+    if suffix == ".tsv":
+        return "\t"
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    bare = re.sub(r'"[^"]*"?', "", line)
+    counts = {separator: bare.count(separator) for separator in _SEPARATORS}
+    # A comma decides only if nothing else separates: it is also the most frequent mark inside names.
+    found = max(_SEPARATORS, key=lambda separator: counts[separator])
+    return found if counts[found] else ","
 
 
-def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, text: str, separator: str, *, first: int) -> Iterator[tuple[int, list[str]]]:
     """Start line and cells of each record; blank lines are omitted."""
     # newline="" leaves line ends inside quoted cells unchanged.
-    reader = csv.reader(
-        StringIO(text, newline=""), strict=True, delimiter="\t" if path.suffix.lower() == ".tsv" else ","
-    )
-    start = 1
+    reader = csv.reader(StringIO(text, newline=""), strict=True, delimiter=separator)
+    start = first
     try:
         for record in reader:
             if record:
                 yield start, record
-            start = reader.line_num + 1
+            start = reader.line_num + first
     except csv.Error as error:
         raise SamplesError(
             f"line {start} cannot be read",
@@ -83,11 +90,11 @@ class _any_field_size:  # noqa: N801 (used like a function)
         csv.field_size_limit(self._old)
 
 
-def _ragged(path: Path, line: int, cells: int, names: Sequence[str]) -> SamplesError:
+def _ragged(path: Path, line: int, cells: int, names: Sequence[str], separator: str) -> SamplesError:
     return SamplesError(
         f"line {line} has another number of cells than the header",
         where=f"{path}, line {line}",
         found=f"{cells} cells",
         expected=f"{len(names)}: {', '.join(names[:30])}",
-        hint='a cell with a delimiter or a line end needs "double quotes" around it',
+        hint=f'the header is separated by {separator!r}; a cell with it or with a line end needs "double quotes" around it',
     )

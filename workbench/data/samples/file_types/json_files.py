@@ -1,42 +1,110 @@
-"""JSON Lines, one object per line, and JSON, a list of objects."""
+"""JSON by its content, independent of the suffix: a list, one object per line, objects over several lines, one document."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import re
 from typing import Any
 
 from workbench.core.errors import SamplesError
-from workbench.core.files import STANDARD_INPUT, read_bytes, standard_input
 from workbench.data.samples.cells import CellFault
-from workbench.data.samples.file_types import frame_of, load, reader
-from workbench.data.samples.table import Loaded
+from workbench.data.samples.documents import rows_of
+from workbench.data.samples.file_types import reader
+from workbench.data.samples.memory_rows import frame_of, load
+from workbench.data.samples.source_file import Loaded, SourceFile
+
+_NOT_BLANK = re.compile(r"\S")
 
 
 @reader(".ndjson", example=b'{"completion": "4"}\n')
 @reader(".jsonl", example=b'{"completion": "4"}\n')
-def read_json_lines(path: Path, strict: bool) -> Loaded:
-    """One object per line; blank lines are omitted."""
+def read_json_lines(file: SourceFile) -> Loaded:
+    """One object per line; blank lines are omitted. A file of another form is read by its content."""
+    data = file.utf8()
+    first = next((line for line in data.split(b"\n", 1_000) if line.strip()), b"{}")
+    if _json_object(first)[1] is None:
+        return _lines(file, data)
+    values = _values(data)
+    return _lines(file, data) if values is None else _loaded(file, values)
+
+
+@reader(".json", example=b'[{"completion": "4"}]')
+def read_json(file: SourceFile) -> Loaded:
+    """A list of objects, or a document that contains one."""
+    data = file.utf8()
+    values = _values(data)
+    if values is not None:
+        return _loaded(file, values)
+    first = next((line for line in data.split(b"\n", 1_000) if line.strip()), b"")
+    if first and _json_object(first)[1] is None:
+        return _lines(file, data)
+    try:
+        json.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise SamplesError(
+            "the file is not JSON", where=str(file.path), found=str(error)[:300], expected="JSON with a list of objects, in UTF-8"
+        ) from error  # fmt: skip
+    raise AssertionError  # unreachable: what is JSON has values
+
+
+def _loaded(file: SourceFile, values: list[Any]) -> Loaded:
+    """Rows of the values of a file: one document, or several objects."""
+    source = str(file.path)
+    if len(values) != 1:
+        return load(values, source)
+    value = values[0]
+    if isinstance(value, list):
+        return load(value, source)
+    if isinstance(value, dict):
+        return load(rows_of(value, source))
+    raise SamplesError(
+        "the file contains no list", where=source, found=type(value).__name__, expected="a JSON list of objects, in UTF-8",
+        hint="write one JSON object per row, with its prompt and its completion",
+    )  # fmt: skip
+
+
+def _values(data: bytes) -> list[Any] | None:
+    """The values of a file, of which there are several if objects follow each other; None if it is not JSON."""
+    try:
+        text = data.decode()
+        return [json.loads(text)]
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, json.JSONDecodeError) or not error.msg.startswith("Extra data"):
+            return None
+    decoder, values = json.JSONDecoder(), []
+    place = _blank_until(text, 0)
+    try:
+        while place < len(text):
+            value, end = decoder.raw_decode(text, place)
+            values.append(value)
+            place = _blank_until(text, end)
+    except (ValueError, RecursionError):
+        return None
+    return values
+
+
+def _blank_until(text: str, place: int) -> int:
+    """The place of the next character that is not white space."""
+    found = _NOT_BLANK.search(text, place)
+    return len(text) if found is None else found.start()
+
+
+def _lines(file: SourceFile, data: bytes) -> Loaded:
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     faults: dict[int, CellFault] = {}
     # As bytes: text would also be split at U+2028 inside a string, and one bad byte would invalidate the file.
-    for number, line in enumerate(_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
         row, fault = _json_object(line)
         if fault is not None:
-            if strict:
-                raise _line_error(path, number, fault)
+            if file.strict:
+                raise _line_error(file, number, fault)
             faults[len(rows)] = fault
         rows.append(row)
         lines.append(number)
     return Loaded(frame_of(rows), lines, faults)
-
-
-def _bytes(path: Path) -> bytes:
-    is_stdin = str(path) == STANDARD_INPUT
-    return standard_input(SamplesError) if is_stdin else read_bytes(path, SamplesError)
 
 
 def _json_object(line: bytes) -> tuple[dict[str, Any], CellFault | None]:
@@ -50,40 +118,14 @@ def _json_object(line: bytes) -> tuple[dict[str, Any], CellFault | None]:
     return value, None
 
 
-def _line_error(path: Path, line: int, fault: CellFault) -> SamplesError:
+def _line_error(file: SourceFile, line: int, fault: CellFault) -> SamplesError:
     return SamplesError(
         f"line {line} cannot be read",
-        where=f"{path}, line {line}",
+        where=f"{file.path}, line {line}",
         found=fault.found,
         expected=fault.expected,
         hint="fix the line, or pass strict=False: the row then fails and the others are graded",
     )
-
-
-@reader(".json", example=b'[{"completion": "4"}]')
-def read_json(path: Path, _: bool) -> Loaded:
-    """A list of objects."""
-    expected = "a JSON list of objects, in UTF-8"
-    try:
-        value = json.loads(read_bytes(path, SamplesError).removeprefix(b"\xef\xbb\xbf").decode())
-    except (ValueError, RecursionError) as error:
-        hint = (
-            "one JSON object per line is JSON Lines: name the file .jsonl"
-            if "Extra data" in str(error)
-            else ""
-        )
-        raise SamplesError(
-            "the file is not JSON", where=str(path), found=str(error), expected=expected, hint=hint
-        ) from error
-    if not isinstance(value, list):
-        keys = f" with keys {', '.join(list(value)[:10])}" if isinstance(value, dict) else ""
-        raise SamplesError(
-            "the file contains no list",
-            where=str(path),
-            found=f"{type(value).__name__}{keys}",
-            expected=expected,
-        )
-    return load(value, str(path))
 
 
 def _start(line: bytes) -> str:

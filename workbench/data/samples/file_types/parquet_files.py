@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,7 +18,7 @@ from workbench.data.samples.parquet_bounds import (
     step_rows,
 )
 from workbench.data.samples.parquet_columns import parquet_dataset, to_frame
-from workbench.data.samples.table import Loaded
+from workbench.data.samples.source_file import Loaded, SourceFile
 
 
 def _example() -> bytes:
@@ -29,8 +28,14 @@ def _example() -> bytes:
 
 
 @reader(".parquet", example=_example)
-def read_parquet(path: Path, _: bool) -> Loaded:
+def read_parquet(file: SourceFile) -> Loaded:
     """All rows of a file, or of every file in a folder."""
+    path = file.path
+    if file.content is not None:
+        raise SamplesError(
+            "a compressed Parquet file cannot be read", where=str(path), found="Parquet inside another file",
+            expected="a .parquet file, which is compressed by itself", hint="unpack it first: gunzip or unzstd",
+        )  # fmt: skip
     if path.is_file():
         path.open("rb").close()
     try:

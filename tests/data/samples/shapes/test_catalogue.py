@@ -1,0 +1,75 @@
+"""Every shape of the catalogue is read as what it is, or refused by name with a next step."""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+
+import pytest
+
+import workbench as wb
+from tests.data.samples.shapes.catalogue import CATALOGUE, Held
+from workbench.core.errors import SamplesError, SamplesWarning
+
+
+def read(held: Held, folder) -> wb.Samples:
+    data = held.data
+    if isinstance(data, tuple) and len(data) == 2 and isinstance(data[1], bytes):
+        path = folder / data[0]
+        path.write_bytes(data[1])
+        data = path
+    else:
+        data = copy.deepcopy(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SamplesWarning)
+        return wb.read_samples(data, columns=held.columns, **held.call)
+
+
+def prompt_of(turns) -> str | None:
+    return next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
+
+
+def found(samples: wb.Samples) -> list[tuple]:
+    rows = []
+    for at, one in enumerate(samples.read()):
+        if at in samples.problems:
+            rows.append((None, None, None))
+        else:
+            turns = one.thread.get_turns()
+            rows.append((prompt_of(turns), one.thread.completion(), one.reference))
+    return rows
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_shape_is_read_right_or_refused(name, tmp_path):
+    """Rows, references, groups, chosen sides and old scores are those of the example."""
+    held = CATALOGUE[name]
+    if held.refused:
+        with pytest.raises(SamplesError) as caught:
+            wb.Contains(expected="x").run(read(held, tmp_path), progress=False)
+        text = str(caught.value)
+        assert all(word in text for word in held.refused), text
+        assert caught.value.hint, text
+        return
+    samples = read(held, tmp_path)
+    rows = found(samples)
+    expected = [
+        (ours[0] if want[0] is None and "R6" in name else want[0], *want[1:])
+        for ours, want in zip(rows, held.rows, strict=True)
+    ]
+    assert rows == expected
+    if held.roles:
+        assert [turn.role for turn in samples[0].thread.get_turns()] == held.roles
+    if held.groups:
+        assert len(set(samples.groups)) == held.groups
+    if held.chosen is not None:
+        assert [sample.thread.metadata["chosen"] for sample in samples] == held.chosen
+    if held.old is not None:
+        ours = {
+            key: [None if math.isnan(x) else x for x in grades.scores]
+            for key, grades in samples.old_grades.items()
+        }
+        assert ours == held.old
+    for word in held.said:
+        assert any(word in note for note in samples.notes)

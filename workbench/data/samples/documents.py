@@ -1,0 +1,146 @@
+"""Rows in one JSON document: under a key, as columns, or as a table of pandas, Hugging Face or Weights & Biases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
+
+from workbench.core.errors import SamplesError
+from workbench.data.samples.chats import chat_of
+from workbench.data.samples.columns import recognise
+from workbench.data.samples.shapes import LOOKED_AT, document_rows, shape_of
+
+_DEPTH = 4
+"""Levels of keys in which lists are looked for."""
+_SHOWN = 8
+"""Maximum lists or keys that an error names."""
+
+Rows = list[Any]
+
+
+def rows_of(document: Mapping[str, Any], source: str) -> Rows:
+    """The rows of a document: of a known tool's, one row, a table, or the only list of objects in it.
+
+    Raises:
+        SamplesError: No list of objects, or several; they are named.
+    """
+    keys = {str(key): value for key, value in document.items()}
+    if (known := document_rows(keys)) is not None:
+        return known
+    if _is_row(keys):
+        return [keys]
+    table = _of_split(keys) or _of_viewer(keys) or _of_columns(keys) or _of_index(keys)
+    if table is not None:
+        return table
+    lists = list(_lists(keys, "", _DEPTH))
+    if len(lists) == 1:
+        return lists[0][1]
+    raise _no_list(keys, lists, source)
+
+
+def _no_list(keys: Mapping[str, Any], lists: Sequence[tuple[str, Rows]], source: str) -> SamplesError:
+    if lists:
+        found = ", ".join(f"{name!r} ({len(rows):,})" for name, rows in lists[:_SHOWN])
+        first = "".join(f"[{part!r}]" for part in lists[0][0].split("."))
+        return SamplesError(
+            f"the file contains {len(lists)} lists of objects, and it is unclear which one contains the rows",
+            where=source, found=found, expected="one list of objects",
+            hint=f"pass the one with the rows: wb.read_samples(json.load(open(path)){first})",
+        )  # fmt: skip
+    return SamplesError(
+        "the file contains no list of objects", where=source, found=f"an object with keys {', '.join(list(keys)[:_SHOWN]) or '(none)'}",
+        expected="a JSON list of objects, one object per line, or an object with one list of objects",
+        hint="write one JSON object per row, with its prompt and its completion",
+    )  # fmt: skip
+
+
+def _is_row(keys: Mapping[str, Any]) -> bool:
+    """Whether a document is one row: a column has a role, by its name and its content."""
+    try:
+        roles = recognise(list(keys), peek=lambda name: [keys[name]])
+    except SamplesError:
+        return False
+    cells = [
+        keys[name]
+        for role, name in roles.items()
+        if role in ("messages", "prompt", "completion", "instruction")
+    ]
+    if any(isinstance(cell, str) for cell in cells):
+        return True
+    if any(isinstance(cell, Mapping) and set(cell) == set(map(str, range(len(cell)))) for cell in cells):
+        return False  # a column by its index
+    return any(isinstance(cell, Mapping) or chat_of(cell) is not None for cell in cells)
+
+
+def _of_split(keys: Mapping[str, Any]) -> Rows | None:
+    """Names and lists of cells, as pandas' `split` and W&B's tables have them; or pandas' `table`."""
+    names, data = keys.get("columns"), keys.get("data", keys.get("rows"))
+    if _are(names, str) and _are(data, list) and all(len(row) == len(names) for row in data):
+        return [dict(zip(names, row, strict=True)) for row in data]
+    fields = keys.get("schema")
+    return data if isinstance(fields, Mapping) and "fields" in fields and _are(data, dict) else None
+
+
+def _of_viewer(keys: Mapping[str, Any]) -> Rows | None:
+    """A response of Hugging Face's viewer: each row with its number."""
+    rows = keys.get("rows")
+    if not _are(rows, dict) or not all(isinstance(row.get("row"), dict) for row in rows):
+        return None
+    return [row["row"] for row in rows]
+
+
+def _of_columns(keys: Mapping[str, Any]) -> Rows | None:
+    """One list, or one object by index, for each column."""
+    columns = list(keys.values())
+    if not columns or not _are_columns(keys):
+        return None
+    if all(isinstance(column, list) for column in columns):
+        lengths = {len(column) for column in columns}
+        return (
+            [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+            if len(lengths) == 1
+            else None
+        )
+    if not all(isinstance(column, Mapping) for column in columns):
+        return None
+    index = list(columns[0])
+    if any(list(column) != index for column in columns) or not all(_is_number(name) for name in index):
+        return None
+    return [{name: column[at] for name, column in keys.items()} for at in index]
+
+
+def _are_columns(keys: Mapping[str, Any]) -> bool:
+    """Whether the keys have roles by their names."""
+    try:
+        recognise(list(keys))
+    except SamplesError:
+        return False
+    return True
+
+
+def _of_index(keys: Mapping[str, Any]) -> Rows | None:
+    """One object for each row, under its id or number."""
+    rows = list(keys.values())
+    if not rows or not all(isinstance(row, Mapping) for row in rows):
+        return None
+    names = {str(name) for row in rows for name in row}
+    known = shape_of(list(names), rows[:LOOKED_AT]) is not None or _are_columns(dict.fromkeys(names))
+    return [dict(row) for row in rows] if known and not _are_columns(keys) else None
+
+
+def _lists(value: Mapping[str, Any], path: str, depth: int) -> Iterator[tuple[str, Rows]]:
+    """The lists of objects in a document, with their places."""
+    for key, inner in value.items():
+        place = f"{path}.{key}" if path else str(key)
+        if _are(inner, dict):
+            yield place, inner
+        elif isinstance(inner, Mapping) and depth > 1:
+            yield from _lists(inner, place, depth - 1)
+
+
+def _are(value: Any, kind: type) -> TypeGuard[list[Any]]:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, kind) for one in value)
+
+
+def _is_number(name: Any) -> bool:
+    return str(name).isdecimal()

@@ -1,0 +1,112 @@
+"""Graders next to those of a report: of a past run, whose grades the rows came with, and of an earlier report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from workbench.core.display_text import counted, number, one_line
+from workbench.core.errors import ReportError
+from workbench.core.grades import Grades
+
+Report = TypeVar("Report", bound=Any)
+"""A `Report`, whose module imports this one."""
+
+_SHOWN = 6
+"""Maximum old graders that a sentence names."""
+
+
+def old_grades_of(samples: Any, taken: Mapping[str, Any]) -> dict[str, Grades]:
+    """The grades that rows came with, by the name in a report: "match (old)".
+
+    Args:
+        samples: The rows.
+        taken: Graders of the report, whose names are not reused.
+    """
+    came = getattr(samples, "old_grades", None) or {}
+    # A report of the old grades themselves has them already, under their own names.
+    found = {f"{name} (old)": grades for name, grades in came.items() if taken.get(name) is not grades}
+    return {name: grades for name, grades in found.items() if name not in taken}
+
+
+def with_old(report: Report) -> Report:
+    """The same report with the graders of the past run next to its graders, and the same gate."""
+    old = old_grades_of(report.samples, report.grades)
+    return replace(report, grades={**report.grades, **old}) if old else report
+
+
+def resolved(report: Report, a: str, b: str) -> tuple[Report, str, str]:
+    """A report that has all these graders, and their names in it.
+
+    A name that no grader of the report has is looked for among those of the past run, with or without " (old)"; "old" is the
+    only one of them.
+    """
+    whole = report
+    if a not in report.grades or b not in report.grades:
+        old = list(old_grades_of(report.samples, report.grades))
+        whole, a, b = with_old(report), _resolved(a, report.grades, old), _resolved(b, report.grades, old)
+    return whole, a, b
+
+
+def _resolved(name: str, own: Mapping[str, Grades], old: Sequence[str]) -> str:
+    if name in own or name in old:
+        return name
+    if f"{name} (old)" in old:
+        return f"{name} (old)"
+    return old[0] if name == "old" and len(old) == 1 else name
+
+
+def old_lines(report: Report) -> Iterator[str]:
+    """A sentence on the graders of the past run, and how to compare one; none if the rows came without grades."""
+    old = old_grades_of(report.samples, report.grades)
+    if not old:
+        return
+    shown = ", ".join(_described(name, grades) for name, grades in list(old.items())[:_SHOWN])
+    more = f" and {len(old) - _SHOWN} more" if len(old) > _SHOWN else ""
+    own = next((name for name in report.grades if not name.endswith(" (old)")), "")
+    first = next((name for name in old if name == f"{own} (old)"), next(iter(old)))
+    use = f"; compare: report.compare({first!r}, {own!r})" if own else ""
+    yield f"the rows came with {counted(len(old), 'old grader')}: {shown}{more}{use}"
+
+
+def _described(name: str, grades: Grades) -> str:
+    scores = grades.scores[~np.isnan(grades.scores)]
+    mean = f", mean {number(float(scores.mean()))}" if len(scores) else ""
+    return f"{one_line(name, 60)} ({len(scores):,} scored{mean})"
+
+
+def both_versions(before: Report, now: Report, grader: str | None) -> Report:
+    """One report with the grader's columns of both: "... (before)" and "... (now)"."""
+    name = _grader_name(before, grader)
+    if name not in now.grades:
+        raise ReportError(
+            f"unknown grader {name!r} in the later report",
+            expected=" or ".join(map(repr, now.graders)) or "none: the report is empty",
+        )
+    merged: Report = _one_version(before, name, "before").merge(_one_version(now, name, "now"))
+    return merged
+
+
+def _grader_name(report: Report, grader: str | None) -> str:
+    names: list[str] = report.graders
+    if grader is None and len(names) == 1:
+        return names[0]
+    if grader in names and grader is not None:
+        return grader
+    raise ReportError(
+        "name the grader to compare"
+        if grader is None
+        else f"unknown grader {grader!r} in the earlier report",
+        expected=" or ".join(map(repr, names)) or "none: the report is empty",
+        hint="wb.compare(before, now, 'name')" if grader is None else "",
+    )
+
+
+def _one_version(report: Report, name: str, when: str) -> Report:
+    new = f"{name} ({when})"
+    sources = {new: report.sources[name]} if name in report.sources else {}
+    # Without the gate, whose verdict is for the whole run and not this grader.
+    return replace(report, grades={new: report.grades[name]}, sources=sources, gate=None)
