@@ -319,5 +319,8 @@ def _number(text: str) -> float | None:
 
 def is_csv(text: str) -> bool:
     """Whether a text is CSV with a column `__expected`."""
-    header = next(csv.reader(io.StringIO(text.lstrip("\ufeff")[:20_000])), [])
+    try:
+        header = next(csv.reader(io.StringIO(text.lstrip("\ufeff")[:20_000])), [])
+    except csv.Error:  # a carriage return alone, or a field of more than 128 kB
+        return False
     return len(header) > 1 and any(name.strip().startswith("__expected") for name in header)
