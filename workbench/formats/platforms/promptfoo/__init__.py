@@ -9,15 +9,13 @@ Source: promptfoo 0.121.20, whose package's own results on fixed outputs are in 
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.formats.platforms.promptfoo import scripts
-from workbench.formats.platforms.promptfoo.assertions import TYPES, Assertion, read_assertion
+from workbench.formats.platforms.promptfoo.assertions import TYPES, Assertion, csv_rows, read_assertion
 from workbench.formats.platforms.promptfoo.cases import (
     Defaults,
     Test,
@@ -74,7 +72,7 @@ def _document(reading: Reading) -> Node:
     if text.lstrip()[:1] in {"{", "["}:
         document = parse_json(text, reading.where)
     elif is_csv(text):
-        rows = csv.DictReader(io.StringIO(text.lstrip("\ufeff")))
+        rows = csv_rows(text, reading.where)
         return Node(
             [from_csv(Node(row, f"{reading.where}, row {at}")).value for at, row in enumerate(rows, 1)],
             reading.where,

@@ -330,5 +330,17 @@ def read_file(node: Node, address: str, reading: Reading) -> Any:
     if suffix == ".jsonl":
         return [json.loads(line) for line in text.splitlines() if line.strip()]
     if suffix == ".csv":
-        return list(csv.DictReader(io.StringIO(text)))
+        return csv_rows(text, name)
     return text.strip()
+
+
+def csv_rows(text: str, where: str) -> list[dict[str, str]]:
+    """The rows of a CSV text.
+
+    Raises:
+        FormatError: It cannot be read as CSV.
+    """
+    try:
+        return list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"), newline="")))
+    except csv.Error as error:
+        raise FormatError("the CSV cannot be read", where=where, found=str(error)) from None
