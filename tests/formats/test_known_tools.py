@@ -6,6 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import FormatError
+from workbench.formats.shared.known_tools import tool_error
 from workbench.formats.shared.training_code import essential, foreign_imports, notebook_text
 
 SCRIPT = """import torch
@@ -160,3 +161,25 @@ def test_a_helper_is_not_a_grader(text):
     """A function of a single text that returns no number, and one of other names."""
     with pytest.raises(FormatError, match="no grader"):
         wb.loads(text, where="g.py")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["class A:\n" + "          \n" * 400, "def f(x):\n" + "    \t    x\n" * 400, "def f(" + ")" * 20_000, "class A:\n    x\n" * 5_000],
+    ids=["blanks", "indented", "parentheses", "classes"],
+)  # fmt: skip
+def test_a_text_of_many_blanks_is_searched_at_once(text):
+    """Each line can be matched in one way only: with several, the first two of these would not end."""
+    assert tool_error(None, text, "x.py") is None
+
+
+def test_a_reward_class_and_a_function_that_makes_one_are_named():
+    """Also where lines without content stand before the signature."""
+    for text, tool in (
+        (
+            "class A(B):\n    x = 1\n\n    async def __call__(self, prompts, x):\n        pass\n",
+            "a reward class",
+        ),
+        ("def made(k) -> object:\n  y = 1\n\n  def inner(completions):\n    pass\n", "a function that makes"),
+    ):
+        assert tool in str(tool_error(None, text, "x.py"))

@@ -12,6 +12,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import FormatError, SamplesError
+from workbench.core.grade import ErrorKind
 from workbench.formats.platforms.promptfoo.assertions import _REFUSED
 from workbench.formats.platforms.promptfoo.cases import from_text
 from workbench.graders.combine import Assertions, ForRows
@@ -323,3 +324,31 @@ def test_a_config_is_converted(tmp_path):
     (tmp_path / "d.yaml").write_text("defaultTest: {assert: [{type: python, value: len(output) < 9}]}\n")
     written = wb.convert(tmp_path / "d.yaml", tmp_path / "d.py", "promptfoo", on_loss="report")
     assert written.paths[0].name == "d.py"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("is-html", "<a " * 50_000), ("is-html", "<a b='" * 20_000), ("is-html", "<a>" * 50_000), ("contains-json", "{" * 20_000),
+        ("contains-json", "{a: " * 20_000),
+    ],
+)  # fmt: skip
+def test_a_text_that_would_be_read_without_end_has_no_score(kind, text):
+    """A failed row, not a run that does not end."""
+    grade_of_row = PromptfooAssertion(kind)(thread(text))
+    assert grade_of_row.score is None
+    assert grade_of_row.error.kind is ErrorKind.TIMEOUT
+
+
+def test_tags_without_an_end_are_no_signs_of_html():
+    """Read once for all starts: this is as fast as any other text."""
+    assert PromptfooAssertion("contains-html")(thread("<q " * 300_000)).score == 0.0
+    assert PromptfooAssertion("contains-html")(thread("<q " * 300_000 + "<x-y z/> </b>")).score == 1.0
+
+
+def test_a_broken_file_of_lines_names_its_line(tmp_path):
+    """Data of a config in JSON Lines."""
+    (tmp_path / "tests.jsonl").write_text('{"vars": {"a": 1}, "assert": []}\n{broken\n')
+    (tmp_path / "config.yaml").write_text("prompts: [x]\ndescription: y\ntests: file://tests.jsonl\n")
+    with pytest.raises(FormatError, match=r"tests\.jsonl, line 2"):
+        wb.load(tmp_path / "config.yaml")

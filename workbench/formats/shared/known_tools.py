@@ -39,6 +39,9 @@ _DOCUMENTS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 )  # fmt: skip
 
 
+_BODY = r"(?:[ \t][^\n]*\n|\n)*?"
+"""Indented lines, each matched in one way only: several would take time without bound on a file of blanks."""
+
 _IMPORTS: tuple[tuple[str, str, str], ...] = (
     (r"@evaluation_test\b|^(?:from|import) eval_protocol", "a test of eval-protocol", "give its inner function of messages to wb.CustomGrader; rows are rows of wb.read_samples"),
     (r"^(?:from|import) verifiers|\bvf\.(?:Rubric|Task|Environment|SingleTurnEnv|reward)\b", "code of verifiers", "write each function of its rubric as grade(thread), or call it in a wb.CustomGrader; weights go into wb.Entry"),
@@ -54,8 +57,8 @@ _IMPORTS: tuple[tuple[str, str, str], ...] = (
     (r"^(?:from|import) langsmith", "evaluators of LangSmith", _FUNCTION),
     (r"^def lambda_handler\s*\(\s*event\s*,\s*context", "a Lambda of Amazon's RFT (Nova, Bedrock)", "write what it scores for one record as grade(thread)"),
     (r"^(?:async )?def \w+\(\s*run\s*[:,]", "an evaluator of LangSmith", _FUNCTION),
-    (r"^class \w+\b[^\n]*:\n(?:[ \t]+[^\n]*\n|\n)*?[ \t]+(?:async )?def __call__\(self,\s*(?:prompts|completions)", "a reward class of a trainer", "write a function that calls an object of it: def reward(completions, **kw): return object(completions, **kw)"),
-    (r"^def \w+\([^\n]*\)[^\n]*:\n(?:[ \t]+[^\n]*\n|\n)*?[ \t]+(?:async )?def \w+\((?:prompts|completions)", "a function that makes a reward", "write the inner function at the top level, with its settings as constants"),
+    (rf"^class \w+\b[^\n]*:\n{_BODY}[ \t]+(?:async )?def __call__\(self,\s*(?:prompts|completions)", "a reward class of a trainer", "write a function that calls an object of it: def reward(completions, **kw): return object(completions, **kw)"),
+    (rf"^def \w+\((?=[^\n]*\))[^\n]*:\n{_BODY}[ \t]+(?:async )?def \w+\((?:prompts|completions)", "a function that makes a reward", "write the inner function at the top level, with its settings as constants"),
 )  # fmt: skip
 _PYTHON = tuple((re.compile(pattern, re.MULTILINE), tool, step) for pattern, tool, step in _IMPORTS)
 

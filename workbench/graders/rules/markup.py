@@ -15,185 +15,31 @@ from workbench.graders.rules.promptfoo import SPACES
 _MAX_CHARACTERS = 10 * 2**20
 """Characters beyond which promptfoo calls no text HTML."""
 
-_ELEMENTS = frozenset(
-    [
-        "html",
-        "head",
-        "title",
-        "base",
-        "link",
-        "meta",
-        "style",
-        "body",
-        "article",
-        "section",
-        "nav",
-        "aside",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "footer",
-        "address",
-        "p",
-        "hr",
-        "pre",
-        "blockquote",
-        "ol",
-        "ul",
-        "li",
-        "dl",
-        "dt",
-        "dd",
-        "figure",
-        "figcaption",
-        "main",
-        "div",
-        "a",
-        "em",
-        "strong",
-        "small",
-        "s",
-        "cite",
-        "q",
-        "dfn",
-        "abbr",
-        "ruby",
-        "rt",
-        "rp",
-        "data",
-        "time",
-        "code",
-        "var",
-        "samp",
-        "kbd",
-        "sub",
-        "sup",
-        "i",
-        "b",
-        "u",
-        "mark",
-        "bdi",
-        "bdo",
-        "span",
-        "br",
-        "wbr",
-        "img",
-        "iframe",
-        "embed",
-        "object",
-        "param",
-        "picture",
-        "source",
-        "video",
-        "audio",
-        "track",
-        "map",
-        "area",
-        "svg",
-        "math",
-        "script",
-        "noscript",
-        "canvas",
-        "ins",
-        "del",
-        "table",
-        "caption",
-        "colgroup",
-        "col",
-        "tbody",
-        "thead",
-        "tfoot",
-        "tr",
-        "td",
-        "th",
-        "form",
-        "label",
-        "input",
-        "button",
-        "select",
-        "datalist",
-        "optgroup",
-        "option",
-        "textarea",
-        "output",
-        "progress",
-        "meter",
-        "fieldset",
-        "legend",
-        "details",
-        "summary",
-        "dialog",
-        "menu",
-        "slot",
-        "template",
-    ]
-)
-_VOID = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    ]
-)
+_MAX_STEPS = 30_000_000
+"""Characters or open elements visited for tags of one text, about a second; pages that people write need far fewer."""
+
+_ELEMENTS = frozenset({
+    "html", "head", "title", "base", "link", "meta", "style", "body", "article", "section", "nav", "aside", "h1",
+    "h2", "h3", "h4", "h5", "h6", "header", "footer", "address", "p", "hr", "pre", "blockquote", "ol", "ul", "li",
+    "dl", "dt", "dd", "figure", "figcaption", "main", "div", "a", "em", "strong", "small", "s", "cite", "q", "dfn",
+    "abbr", "ruby", "rt", "rp", "data", "time", "code", "var", "samp", "kbd", "sub", "sup", "i", "b", "u", "mark",
+    "bdi", "bdo", "span", "br", "wbr", "img", "iframe", "embed", "object", "param", "picture", "source", "video",
+    "audio", "track", "map", "area", "svg", "math", "script", "noscript", "canvas", "ins", "del", "table", "caption",
+    "colgroup", "col", "tbody", "thead", "tfoot", "tr", "td", "th", "form", "label", "input", "button", "select",
+    "datalist", "optgroup", "option", "textarea", "output", "progress", "meter", "fieldset", "legend", "details",
+    "summary", "dialog", "menu", "slot", "template",
+})  # fmt: skip
+_VOID = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
+})  # fmt: skip
 _FORMATTING = frozenset(
     ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"]
 )
-_CLOSE_P = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "center",
-        "details",
-        "dialog",
-        "dir",
-        "div",
-        "dl",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hgroup",
-        "hr",
-        "li",
-        "dd",
-        "dt",
-        "main",
-        "menu",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "ul",
-    ]
-)
+_CLOSE_P = frozenset({
+    "address", "article", "aside", "blockquote", "center", "details", "dialog", "dir", "div", "dl", "fieldset",
+    "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "li",
+    "dd", "dt", "main", "menu", "nav", "ol", "p", "pre", "section", "summary", "table", "ul",
+})  # fmt: skip
 _CLOSE_SAME = {
     "li": {"li"}, "dt": {"dt", "dd"}, "dd": {"dt", "dd"}, "option": {"option"}, "tr": {"tr", "td", "th"},
     "td": {"td", "th"}, "th": {"td", "th"}, "tbody": {"tbody", "thead", "tfoot", "tr", "td", "th"},
@@ -215,6 +61,7 @@ class _Html(HTMLParser):
         self.found: set[str] = set()
         self.has_loose_text = False
         self._open: list[str] = []
+        self._steps = 0
         self._formatting: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
@@ -258,6 +105,9 @@ class _Html(HTMLParser):
         self.has_loose_text |= not holders
 
     def _close(self, tags: set[str], barriers: frozenset[str]) -> None:
+        self._steps += len(self._open)
+        if self._steps > _MAX_STEPS:
+            raise TimeoutError("the text has too many elements inside each other to read it as HTML")
         for at in range(len(self._open) - 1, -1, -1):
             if self._open[at] in tags:
                 del self._open[at:]
@@ -271,6 +121,9 @@ def is_html(text: str) -> bool:
     trimmed = text.strip(SPACES)
     if not trimmed or len(trimmed) > _MAX_CHARACTERS or re.match(r"<\?xml", trimmed, re.IGNORECASE):
         return False
+    # The standard library's parser reads the rest of the text again for each tag that is not closed.
+    if sum(part.count("<") * len(part) for part in trimmed.split(">")) > _MAX_STEPS:
+        raise TimeoutError("the text has too many tags without an end to read it as HTML")
     parser = _Html()
     parser.feed(trimmed)
     parser.close()
@@ -285,13 +138,13 @@ _COMMON = (
 )
 _SIGNS = (
     (r"<!DOCTYPE[\s\ufeff]+html", 2, re.IGNORECASE),
-    (r"<[a-zA-Z][a-zA-Z0-9-]*(?:[\s\ufeff][^>]*)?/>", 1, 0),
     (r"&(?:[a-zA-Z]+|#[0-9]+|#x[0-9a-fA-F]+);", 1, 0),
     (r"<!--[^-]*(?:-[^-]+)*-->", 1, 0),
     (r"""[\s\ufeff][a-zA-Z-]+=[\s\ufeff]*["'][^"']*["']""", 1, 0),
     (_COMMON, 2, re.IGNORECASE),
 )
-_OPENING = re.compile(r"<[a-zA-Z][a-zA-Z0-9-]*(?:[\s\ufeff][^>]*)?>")
+_STARTED = re.compile(r"<[a-zA-Z][a-zA-Z0-9-]*(?:[\s\ufeff]|\Z)")
+"""A tag before its end: its name is followed by a space, or by the end."""
 _CLOSING = re.compile(r"</[a-zA-Z][a-zA-Z0-9-]*[\s\ufeff]*>")
 
 
@@ -299,7 +152,11 @@ def contains_html(text: str) -> bool:
     """Whether the text has at least two signs of HTML, such as a common tag."""
     if len(text) > _MAX_CHARACTERS:
         return False
-    signs = sum(pattern.search(text) is not None for pattern in (_OPENING, _CLOSING))
+    # One search for each end of a tag, not for each start: a text may have many starts without an end.
+    before_ends = text.split(">")[:-1]
+    is_opened = any(_STARTED.search(part) for part in before_ends)
+    is_empty = any(part.endswith("/") and _STARTED.search(part[:-1]) for part in before_ends)
+    signs = is_opened + (_CLOSING.search(text) is not None) + is_empty
     return signs + sum(points for pattern, points, flags in _SIGNS if re.search(pattern, text, flags)) >= 2
 
 

@@ -17,6 +17,9 @@ from workbench.graders.structure.schema import Schema, plain_schema
 
 _MAX_JSON = 100_000
 """Characters of one object that promptfoo looks for in a text."""
+_MAX_PARSED = 20_000
+"""Characters that may be parsed in addition to twice the text: objects next to each other are parsed once, nested ones that
+cannot be read again for each brace, which takes 0.1 ms for each ten characters."""
 _MAX_SCANNED = 20_000_000
 """Characters read in search of objects in one text, about two seconds."""
 
@@ -75,7 +78,7 @@ def fits(value: Any, schema: Schema) -> bool:
 
 def objects(text: str) -> Iterator[Any]:
     """The objects in braces that can be read as YAML, in order; unclosed ones are closed at the end of the text."""
-    at, scanned = text.find("{"), 0
+    at, scanned, parsed = text.find("{"), 0, 0
     while at >= 0:
         depth, end, limit = 0, at, min(at + _MAX_JSON, len(text))
         while end < limit:
@@ -84,7 +87,8 @@ def objects(text: str) -> Iterator[Any]:
             if not depth:
                 break
         scanned += end - at
-        if scanned > _MAX_SCANNED:
+        parsed += end - at
+        if scanned > _MAX_SCANNED or parsed > 2 * len(text) + _MAX_PARSED:
             raise TimeoutError("the text has too many braces to look for JSON in it")
         found = _object(text[at:end] + "}" * depth)
         if found is not None:

@@ -11,6 +11,7 @@ import pytest
 import workbench as wb
 from tests.data.samples.shapes.catalogue import CATALOGUE, Held
 from workbench.core.errors import SamplesError, SamplesWarning
+from workbench.data.samples.shapes.training import turns_of_template
 
 
 def read(held: Held, folder) -> wb.Samples:
@@ -73,3 +74,11 @@ def test_a_shape_is_read_right_or_refused(name, tmp_path):
         assert ours == held.old
     for word in held.said:
         assert any(word in note for note in samples.notes)
+
+
+@pytest.mark.parametrize(
+    "text", ["[INST]" * 100_000, "### Instruction:\n" * 20_000, "### Instruction: ### Input: " * 20_000]
+)
+def test_marks_of_a_chat_template_without_a_completion_are_read_once(text):
+    """However many there are: none of them begins a turn."""
+    assert turns_of_template(text) == []

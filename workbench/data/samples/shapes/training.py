@@ -195,10 +195,7 @@ _HUMAN = re.compile(
     r"(?:\A|\n\s*|\s)(?:### ?)?(Human|Assistant|User|System): ?(.*?)(?=(?:\n\s*|\s)?(?:### ?)(?:Human|Assistant|User): ?|\n\n(?:Human|Assistant|User): ?|\Z)",
     re.DOTALL,
 )
-_ALPACA = re.compile(
-    r"### ?Instruction:\s*(.*?)(?:\s*### ?Input:\s*(.*?))?\s*### ?Response:\s*(.*)\Z", re.DOTALL
-)
-_MISTRAL = re.compile(r"\[INST\](.*?)\[/INST\](.*?)(?=(?:<s>)?\s*\[INST\]|\Z)", re.DOTALL)
+_ALPACA = re.compile(r"### ?(Instruction|Input|Response):")
 _ENDS = re.compile(r"</s>|<\|endoftext\|>|<eos>")
 
 
@@ -211,23 +208,38 @@ def _by_turns(pattern: re.Pattern[str]) -> Callable[[str], list[dict[str, str]]]
 
 
 def _alpaca(text: str) -> list[dict[str, str]]:
-    match = _ALPACA.search(text)
-    if match is None or text.count("### Response:") != 1:
+    """The turns between the marks, which are searched for in one pass: a text may have many of them."""
+    marks = list(_ALPACA.finditer(text))
+    first = next((at for at, mark in enumerate(marks) if mark[1] == "Instruction"), len(marks))
+    last = next((at for at, mark in enumerate(marks) if at > first and mark[1] == "Response"), -1)
+    if last < 0 or text.count("### Response:") != 1:
         return []
-    asked = "\n\n".join(part.strip() for part in (match[1], match[2]) if part and part.strip())
+    start, stop = marks[first].end(), marks[last].start()
+    middle = next((mark for mark in marks[first + 1 : last] if mark[1] == "Input"), None)
+    parts = (
+        [text[start:stop]] if middle is None else [text[start : middle.start()], text[middle.end() : stop]]
+    )
+    said = text[marks[last].end() :]
     return [
-        {"role": "user", "content": asked},
-        {"role": "assistant", "content": _ENDS.sub("", match[3]).strip()},
+        {"role": "user", "content": "\n\n".join(part.strip() for part in parts if part.strip())},
+        {"role": "assistant", "content": _ENDS.sub("", said).strip()},
     ]
 
 
 def _mistral(text: str) -> list[dict[str, str]]:
-    found = [(match[1].strip(), _ENDS.sub("", match[2]).strip()) for match in _MISTRAL.finditer(text)]
-    return [
-        turn
-        for asked, said in found
-        for turn in ({"role": "user", "content": asked}, {"role": "assistant", "content": said})
-    ]
+    turns = []
+    at = text.find("[INST]")
+    while at >= 0 and (middle := text.find("[/INST]", at)) >= 0:
+        following = text.find("[INST]", middle)
+        said = text[middle + len("[/INST]") : len(text) if following < 0 else following]
+        if following >= 0:
+            said = said.rstrip().removesuffix("<s>")
+        turns += [
+            {"role": "user", "content": text[at + len("[INST]") : middle].strip()},
+            {"role": "assistant", "content": _ENDS.sub("", said).strip()},
+        ]
+        at = following
+    return turns
 
 
 _TEMPLATES: Mapping[str, Callable[[str], list[dict[str, str]]]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -328,7 +327,8 @@ def read_file(node: Node, address: str, reading: Reading) -> Any:
     if suffix in {".yaml", ".yml"}:
         return parse_yaml(text, name, core=True)
     if suffix == ".jsonl":
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        lines = enumerate(text.splitlines(), 1)
+        return [parse_json(line, f"{name}, line {number}") for number, line in lines if line.strip()]
     if suffix == ".csv":
         return csv_rows(text, name)
     return text.strip()
