@@ -62,8 +62,12 @@ function FieldFilter({ open: { field, answer, problem }, back, add }: { open: Va
       <button type="button" class="item" onClick={back}><Icon name="undo" small /><b class="cut">{field}</b></button>
       {problem && <p class="small c-failed" role="alert">Could not read its values.</p>}
       {!answer && !problem && <p class="small faint" role="status">reading values …</p>}
-      {answer?.kind === "numbers" && <Range lo={answer.lo as number} hi={answer.hi as number} add={(between) => add([{ column: answer.column, between }])} />}
-      {answer?.kind === "times" && <Times lo={String(answer.lo)} hi={String(answer.hi)} add={(between) => add([{ column: answer.column, between }])} />}
+      {answer?.kind === "numbers" && (
+        <Range type="number" ends={[String(answer.lo), String(answer.hi)]} says={`${short(Number(answer.lo))} to ${short(Number(answer.hi))}`} read={numbers} add={(between) => add([{ column: answer.column, between }])} />
+      )}
+      {answer?.kind === "times" && (
+        <Range type="date" ends={[day(answer.lo), day(answer.hi)]} says={`${day(answer.lo)} to ${day(answer.hi)}`} read={days} add={(between) => add([{ column: answer.column, between }])} />
+      )}
       {answer?.kind === "values" && (
         <Menu label={`Values of ${field}`}>
           {answer.values.map(({ text, count: rows, where }) => (
@@ -75,39 +79,41 @@ function FieldFilter({ open: { field, answer, problem }, back, add }: { open: Va
   );
 }
 
-function Range({ lo, hi, add }: { lo: number; hi: number; add: (between: [number, number]) => void }) {
-  const [ends, setEnds] = useState<[string, string]>([String(lo), String(hi)]);
-  const numbers = ends.map(Number) as [number, number];
-  const wrong = ends.some((end) => !end.trim()) || numbers.some(Number.isNaN) || numbers[0] > numbers[1];
+interface RangeProps<End> {
+  type: "number" | "date";
+  ends: [string, string];
+  says: string; // the whole range
+  read: (ends: [string, string]) => [End, End] | null; // null for no range
+  add: (between: [End, End]) => void;
+}
+
+function Range<End>({ type, ends: all, says, read, add }: RangeProps<End>) {
+  const [ends, setEnds] = useState(all);
+  const between = read(ends);
   const submit = (event: Event) => {
     event.preventDefault();
-    if (!wrong) add(numbers);
+    if (between) add(between);
   };
   return (
     <form class="range" onSubmit={submit}>
-      <label class="small">from <input type="number" step="any" value={ends[0]} onInput={(event) => setEnds([event.currentTarget.value, ends[1]])} /></label>
-      <label class="small">to <input type="number" step="any" value={ends[1]} onInput={(event) => setEnds([ends[0], event.currentTarget.value])} /></label>
-      <span class="tiny faint">{short(lo)} to {short(hi)}</span>
-      <button type="submit" class="btn main" disabled={wrong}>Filter</button>
+      <label class="small">from <input type={type} step="any" value={ends[0]} onInput={(event) => setEnds([event.currentTarget.value, ends[1]])} /></label>
+      <label class="small">to <input type={type} step="any" value={ends[1]} onInput={(event) => setEnds([ends[0], event.currentTarget.value])} /></label>
+      <span class="tiny faint">{says}</span>
+      <button type="submit" class="btn main" disabled={!between}>Filter</button>
     </form>
   );
 }
 
-/** A range of days, both included. */
-function Times({ lo, hi, add }: { lo: string; hi: string; add: (between: [string, string]) => void }) {
-  const [first, last] = [lo.slice(0, 10), hi.slice(0, 10)];
-  const [days, setDays] = useState<[string, string]>([first, last]);
-  const wrong = !days[0] || !days[1] || days[0] > days[1];
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (!wrong) add([days[0], `${days[1]}T23:59:59.999`]);
-  };
-  return (
-    <form class="range" onSubmit={submit}>
-      <label class="small">from <input type="date" value={days[0]} onInput={(event) => setDays([event.currentTarget.value, days[1]])} /></label>
-      <label class="small">to <input type="date" value={days[1]} onInput={(event) => setDays([days[0], event.currentTarget.value])} /></label>
-      <span class="tiny faint">{first} to {last}</span>
-      <button type="submit" class="btn main" disabled={wrong}>Filter</button>
-    </form>
-  );
+function numbers(ends: [string, string]): [number, number] | null {
+  const [lo, hi] = ends.map(Number) as [number, number];
+  return ends.every((end) => end.trim()) && lo <= hi ? [lo, hi] : null;
+}
+
+/** Days, both included. */
+function days([first, last]: [string, string]): [string, string] | null {
+  return first && last && first <= last ? [first, `${last}T23:59:59.999`] : null;
+}
+
+function day(time: string | number): string {
+  return String(time).slice(0, 10);
 }

@@ -1,13 +1,14 @@
 /** One row in full: its turns and reference, and on the right its label and grades. */
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Square } from "./Bar.tsx";
-import { AsRead } from "./Rendered.tsx";
+import { Separator } from "./Handle.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
 import { LongText } from "./LongText.tsx";
 import { Pieces } from "./Pieces.tsx";
 import type { ReaderData, Said, Turn } from "./protocol.ts";
 import { recall, remember } from "./remember.ts";
+import { AsRead } from "./Rendered.tsx";
 import type { RowStore } from "./rows.ts";
 import { useTell, useView } from "./view.ts";
 import { count } from "./words.ts";
@@ -20,6 +21,8 @@ interface ReaderProps {
 
 const HEIGHT = "height of the reader";
 const LEAST = 120;
+const HEIGHT_AT_FIRST = 236; // as in the style sheet
+const HIGHEST = 1_000;
 
 export function Reader({ reader, store, leave }: ReaderProps) {
   const tell = useTell();
@@ -36,15 +39,14 @@ export function Reader({ reader, store, leave }: ReaderProps) {
     if (large) setLarge(false);
     else close();
   };
-  const resize = (to: number) => {
-    const most = (document.querySelector(".gwb .part-rows.reading")?.clientHeight ?? 800) - 120;
-    const next = Math.round(Math.max(LEAST, Math.min(most, to)));
+  const resize = (to: number, around: number) => {
+    const next = Math.round(Math.max(LEAST, Math.min(around - LEAST, to)));
     setHeight(next);
     remember(HEIGHT, String(next));
   };
   return (
     <section class={`reader ${large ? "large" : ""}`} aria-label={`Row ${reader.id}`} style={height && !large ? { height: `${height}px` } : undefined} onKeyDown={onKeyDown}>
-      {!large && <Sash resize={resize} />}
+      {!large && <Sash height={height || HEIGHT_AT_FIRST} resize={resize} />}
       <ReaderHead reader={reader} store={store} large={large} enlarge={() => setLarge(!large)} close={close} />
       <div class="in" key={reader.row}>
         <div class="text" tabIndex={0} role="group" aria-label="text of the row"><Texts reader={reader} /></div>
@@ -57,26 +59,15 @@ export function Reader({ reader, store, leave }: ReaderProps) {
   );
 }
 
-/** The upper edge of the reader: drag it, or use the arrow keys, to make the reader higher. */
-function Sash({ resize }: { resize: (height: number) => void }) {
-  const edge = useRef<HTMLDivElement>(null);
-  const box = () => edge.current?.parentElement?.getBoundingClientRect();
-  const drag = (event: PointerEvent) => {
-    const around = box();
-    if (around && edge.current?.hasPointerCapture(event.pointerId)) resize(around.bottom - event.clientY);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const by = { ArrowUp: 24, ArrowDown: -24 }[event.key];
-    const around = box();
-    if (!by || !around) return;
-    event.preventDefault();
-    event.stopPropagation();
-    resize(around.height + by);
-  };
+/** The upper edge of the reader: drag it, or use the arrow keys, to make the reader higher. `resize` gets the new height and that around it. */
+function Sash({ height, resize }: { height: number; resize: (height: number, around: number) => void }) {
+  const reader = (edge: Element) => edge.parentElement as HTMLElement;
+  const to = (edge: Element, height: number) => resize(height, reader(edge).parentElement?.clientHeight ?? height);
   return (
-    <div
-      class="sash" role="separator" aria-orientation="horizontal" aria-label="height of the reader" aria-valuenow={Math.round(box()?.height ?? 236)} tabIndex={0} ref={edge} title="Drag to resize"
-      onPointerDown={(event) => edge.current?.setPointerCapture(event.pointerId)} onPointerMove={drag} onKeyDown={onKeyDown}
+    <Separator
+      class="sash" orientation="horizontal" label="height of the reader" now={height} most={Math.max(HIGHEST, height)}
+      drag={(event, edge) => to(edge, reader(edge).getBoundingClientRect().bottom - event.clientY)}
+      step={(by, edge) => to(edge, reader(edge).clientHeight - 24 * by)}
     />
   );
 }
@@ -167,7 +158,7 @@ function Label({ reader: { row, label, labelled_by: by, given } }: { reader: Rea
       </div>
       {given !== null && (
         <p class="tiny given" role="status">
-          The data says {given ? "good" : "bad"}. <button type="button" class="link" onClick={() => tell({ do: "label_row", row, value: null })}>Undo your label</button>
+          Label in the data: {given ? "good" : "bad"}. <button type="button" class="link" onClick={() => tell({ do: "label_row", row, value: null })}>Undo your label</button>
         </p>
       )}
     </>

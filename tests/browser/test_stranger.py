@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import random
 
@@ -61,12 +62,19 @@ def table(lab):
             writer.writerow([*row, draw.choice(["geo", "school"]), draw.randrange(80, 4000)])
 
 
-def test_menus_fields_and_keys_work_inside_a_notebook(browser, lab, table):
-    """Menus at every depth, Enter in a field, Escape, and the focus after a key that removes what had it."""
-    name = lab.write("stranger.ipynb", [MAPPED])
+@contextlib.contextmanager
+def shown(browser, lab, cell):
+    """A notebook of one cell after its run, without an error."""
+    name = lab.write(f"stranger-{hash(cell) & 0xFFFF:x}.ipynb", [cell])
     with opened(browser, lab, name, width=1400, height=1000) as notebook:
         notebook.run_all()
         assert notebook.errors() == []
+        yield notebook
+
+
+def test_menus_fields_and_keys_work_inside_a_notebook(browser, lab, table):
+    """Menus at every depth, Enter in a field, Escape, and the focus after a key that removes what had it."""
+    with shown(browser, lab, MAPPED) as notebook:
         walk = Walk(notebook, "stranger")
         walk.graded()
         app, expect = walk.app, notebook.expect
@@ -115,10 +123,7 @@ def test_menus_fields_and_keys_work_inside_a_notebook(browser, lab, table):
 
 def test_the_labels_of_the_data_are_labels(browser, lab, table):
     """They are not shown again; a changed one is marked, changes the findings and can be undone; the long text can be enlarged."""
-    name = lab.write("labels.ipynb", [MAPPED])
-    with opened(browser, lab, name, width=1400, height=1000) as notebook:
-        notebook.run_all()
-        assert notebook.errors() == []
+    with shown(browser, lab, MAPPED) as notebook:
         walk = Walk(notebook, "stranger-labels")
         walk.graded()
         app, expect = walk.app, notebook.expect
@@ -133,7 +138,7 @@ def test_the_labels_of_the_data_are_labels(browser, lab, table):
         app.locator(".reader").wait_for()
         known = app.locator(".scores").first.inner_text()
         walk.press("0")
-        expect(app.locator(".reader .given")).to_contain_text("The data says good.")
+        expect(app.locator(".reader .given")).to_contain_text("Label in the data: good.")
         expect(app.locator(".grid .changed-label")).to_have_count(1)
         expect(app.locator(".scores").first).not_to_have_text(known)
         app.get_by_role("button", name="Undo your label").click()
@@ -157,10 +162,7 @@ def test_the_labels_of_the_data_are_labels(browser, lab, table):
 
 def test_columns_are_mapped_by_clicking(browser, lab, table):
     """A table without known names opens with its columns, not with empty rows."""
-    name = lab.write("columns.ipynb", [UNMAPPED])
-    with opened(browser, lab, name, width=1400, height=1000) as notebook:
-        notebook.run_all()
-        assert notebook.errors() == []
+    with shown(browser, lab, UNMAPPED) as notebook:
         app, expect = notebook.find(".gwb").first, notebook.expect
         expect(app.locator(".columns-page")).to_contain_text(
             "No column contains a prompt, a completion or messages."
@@ -180,10 +182,7 @@ def test_columns_are_mapped_by_clicking(browser, lab, table):
 
 def test_nothing_is_cut_at_any_width(browser, lab, table):
     """Long names and long texts, in every mode, from a wide window to half a small one."""
-    name = lab.write("widths.ipynb", [MAPPED])
-    with opened(browser, lab, name, width=1400, height=1000) as notebook:
-        notebook.run_all()
-        assert notebook.errors() == []
+    with shown(browser, lab, MAPPED) as notebook:
         walk = Walk(notebook, "stranger-width")
         walk.graded()
         cut = {}

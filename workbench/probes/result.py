@@ -333,6 +333,11 @@ class Probe(Displayed):
         )
 
     @cached_property
+    def sources(self) -> list[int]:
+        """The row of `samples` that each row of `report` was made of."""
+        return [text.row for family in self._families for text in family.texts]
+
+    @cached_property
     def rows(self) -> Samples:
         """Regression rows to save: misgraded texts, and correct completions that the grader accepts.
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.analysis.labels import is_label, read_labels
+from workbench.analysis.labels import is_label
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
 from workbench.data.samples import Samples, as_samples, read_samples
@@ -14,7 +14,7 @@ from workbench.data.samples.columns import UnmappedError
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import PEEKED, proposed
 from workbench.data.samples.selection import written_column
-from workbench.report.settings import few_valued_columns, label_column
+from workbench.report.settings import few_valued_columns
 
 READ = ("prompt", "completion", "reference", "group")
 """Roles that `read_samples(columns=...)` takes and that are mapped here; labels are an argument of the app."""
@@ -24,6 +24,9 @@ LABELS = "labels"
 _PREVIEWED = 3  # rows
 _CELL = 90  # characters
 _HAS_COMPLETIONS = ("completion", "messages")
+
+_NO_COMPLETION = "no column was recognised as the completion"
+"""The only reason to map columns of rows that can be read: the user may keep them."""
 
 
 def readable(data: Any) -> tuple[Samples, str]:
@@ -40,7 +43,7 @@ def readable(data: Any) -> tuple[Samples, str]:
     except UnmappedError as error:
         return _provisional(data, error), error.what
     missing = not set(_HAS_COMPLETIONS) & samples.columns.keys()
-    return samples, "no column was recognised as the completion" if missing and len(samples) else ""
+    return samples, _NO_COMPLETION if missing and len(samples) else ""
 
 
 def _provisional(data: Any, error: UnmappedError) -> Samples:
@@ -67,15 +70,6 @@ def mapped(data: Any, roles: Mapping[str, Any], source: str = "") -> Samples:
     return Samples(data, columns=columns, source=source)
 
 
-def check_labels(samples: Samples, labels: Any) -> None:
-    """Check that labels can be read.
-
-    Raises:
-        ReportError: They cannot; the error lists what is read.
-    """
-    read_labels(label_column(samples, labels), len(samples))
-
-
 def columns_data(samples: Samples, labels: Any, reason: str) -> dict[str, Any]:
     """The columns, their first cells and their roles, as `Columns` of the page.
 
@@ -100,7 +94,7 @@ def columns_data(samples: Samples, labels: Any, reason: str) -> dict[str, Any]:
         ],
         "roles": {**(roles or _proposals(samples, label)), LABELS: label},
         "proposed": bool(reason),
-        "required": reason.startswith("no column contains"),
+        "required": reason not in ("", _NO_COMPLETION),
     }
 
 

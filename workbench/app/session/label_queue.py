@@ -271,6 +271,9 @@ class LabelQueue:
         decided: Samples that are decided already: the classes are balanced over the others.
         given: Samples that the data labels: they are not shown again unless the data labels all rows, except by the
             orders "as shown" and "check the data's labels".
+
+    Attributes:
+        asks_given: Whether its first row is one that the data labels.
     """
 
     def __init__(
@@ -292,9 +295,7 @@ class LabelQueue:
         shown_rows = np.asarray(shown, dtype=np.intp)
         has_labels = report is not None and report.labels is not None
         voters = len(graders) + (has_labels and bool(graders))
-        self.order = _possible_order(order, voters, len(shown_rows))
-        if self.order == GIVEN and not given:
-            self.order = RANDOM
+        self.order = _possible_order(order, voters, len(shown_rows), len(given))
         self._verdicts = _verdicts(report, name) if self.order == BALANCED else np.empty(0, np.int8)
         ids = [str(name) for name in samples.ids]
         rows = np.random.default_rng(_SEED).permutation(len(ids)).astype(np.intp)
@@ -314,6 +315,7 @@ class LabelQueue:
             rows = rows[wanted] if wanted.any() else rows  # if the data labels every row, they are checked
         self.rows: Rows = rows
         self._ids = [ids[row] for row in self.rows]
+        self.asks_given = any(name in given for name in self._ids[:1])
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -338,11 +340,15 @@ class LabelQueue:
         return of_stratum(verdict, int((self._verdicts == verdict).sum()), len(self._verdicts))
 
 
-def _possible_order(order: str, voters: int, n_shown: int) -> str:
-    """The order used instead if there is no report, no second opinion, or nothing shown."""
+def _possible_order(order: str, voters: int, n_shown: int, n_given: int) -> str:
+    """The order used instead if there is no report, no second opinion, nothing shown, or no label in the data."""
     if order == DISAGREEING and voters < 2:
         order = BALANCED
-    if (order in {BALANCED, NEAREST} and not voters) or (order == CHOSEN and not n_shown):
+    if (
+        (order in {BALANCED, NEAREST} and not voters)
+        or (order == CHOSEN and not n_shown)
+        or (order == GIVEN and not n_given)
+    ):
         return RANDOM
     return order
 

@@ -53,7 +53,6 @@ class Session:
 
     Attributes:
         unmapped: Why nothing is graded until a user has mapped the columns; "" if they are.
-        can_map: Whether the view can exchange this session for one with other columns.
         mapping: The columns by role as a user mapped them in the app; empty if they were recognised or given.
         samples: The dataset.
         settings: The arguments, except samples and graders.
@@ -87,7 +86,6 @@ class Session:
         self.samples, reason = readable(samples)
         self.unmapped = unmapped or reason
         self.mapping: dict[str, str] = {}
-        self.can_map = False
         self.settings = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
         self.guard, self.code, self.drafts = ActionGuard(), LastCode(), Drafts()
         self.storage = Storage(store)

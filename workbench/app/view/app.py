@@ -68,7 +68,7 @@ class AppView:
         exchange: Callable[[Session], object] | None = None,
     ) -> None:
         self.session, self._publish, self.exchange = session, publish, exchange
-        self.maps_columns = self._is_open = False
+        self.maps_columns = False
         self.state: dict[str, Any] = {}
         self.chosen, self.mode = "", mode if mode in mode_titles() else GRADE
         self.rows = ShownRows(session, self.mark)
@@ -186,7 +186,7 @@ class AppView:
         done = self._done({"session": lambda: self._read_session(stale), **parts})
         made = {name: done[name] for name in parts if name in done}
         if "head" in stale or len(done) <= len(parts):  # the toolbar shows which part failed
-            made["head"] = head_data(self.session)
+            made["head"] = {**head_data(self.session), "can_map": self.exchange is not None}
         changed = {
             name: value for name, value in made.items() if name not in self.state or self.state[name] != value
         }
@@ -308,7 +308,6 @@ class AppView:
 
     def open(self) -> None:
         """A page shows the view: start grading what can be graded without Run."""
-        self._is_open = True
         if not self.session.unmapped:
             self.session.live.begin()
         if not self._isolation:

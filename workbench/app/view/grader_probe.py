@@ -136,12 +136,6 @@ def _holes(found: Probe) -> list[Hole]:
             "score": score_text(report.grades[found.grader], row),
             "good": good,
         }
-        source = str(found.samples.ids[_source_row(found, row)])
+        source = str(found.samples.ids[found.sources[row]])
         holes.append(Hole(source, texts[row], good, data))
     return holes
-
-
-def _source_row(found: Probe, row: int) -> int:
-    """The drawn row that a row of the probe's report was made of."""
-    places = [text.row for family in found._families for text in family.texts]  # noqa: SLF001 (the order of its report)
-    return places[row]

@@ -37,7 +37,6 @@ def head_data(session: Session) -> dict[str, Any]:
         "strata": list(map(shown_column, session.rows.strata)),
         "modes": [list(mode) for mode in mode_titles().items()],
         "state": _state(session),
-        "can_map": session.can_map,
         "can_run": not session.unmapped and bool(graders.chosen) and not session.runs.running,
         "judges": sum(asks_models(graders.by_name[name]) for name in graders.chosen),
         "plan": _plan(session),

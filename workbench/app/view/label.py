@@ -216,7 +216,7 @@ _TIPS = {
     "disagreement first": "Rows with the largest disagreement: good for finding errors, not for estimating rates.",
     "nearest the pass threshold": "Rows whose score is closest to the threshold: to place it, not for estimating rates.",
     "as shown": "The rows of the table, as filtered: not for estimating rates.",
-    "check the data's labels": "Rows that the label column labels, at random: your label takes precedence and is marked.",
+    "check the data's labels": "Rows with a label in the data, at random: your label takes precedence and is marked.",
 }
 _PAST = 60
 
@@ -274,10 +274,11 @@ class LabelMode(Mode):
         sentences = [] if any_card else ["Every row of this queue is decided."]
         if given := len(labels.given_names):
             column = f"column {labels.column}" if labels.column else "labels="
-            asked = any(
-                str(self.deck.samples.ids[row]) in labels.given_names for row in self.deck.queue.rows[:1]
+            why = (
+                "your label takes precedence and is marked"
+                if self.deck.queue.asks_given
+                else "not shown again"
             )
-            why = "your label takes precedence and is marked" if asked else "not shown again"
             sentences.append(f"{counted(given, 'row')} labelled by {one_line(column, 60)}: {why}.")
         if changed := labels.n_changed:
             sentences.append(f"Your labels differ from it in {counted(changed, 'row')}.")

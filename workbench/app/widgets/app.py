@@ -79,7 +79,6 @@ class WorkbenchWidget(anywidget.AnyWidget):
 
     def _new_view(self) -> AppView:
         exchange = None if self._shared else self._exchange_session
-        self.session.can_map = exchange is not None
         return AppView(self.session, self._publish, mode=self.only, exchange=exchange)
 
     def _exchange_session(self, session: Session) -> None:

@@ -16,6 +16,7 @@ from workbench.data.samples.cells import CellFault
 from workbench.data.samples.columns import ROLES, recognise
 from workbench.data.samples.old_grades import are_scores, column_scores, is_scored
 from workbench.data.samples.plain import NotPlainError, is_missing
+from workbench.data.samples.repeated_rows import cells_as_column
 from workbench.data.samples.roles import CellError, completion_of, prompt_of
 from workbench.data.samples.shapes import LOOKED_AT, Row, Score, Shape, ShapedRow, at, free_name, shape_of
 from workbench.data.samples.source_file import Loaded
@@ -257,10 +258,7 @@ def _misread(shape: Shape, record: Row, error: Exception) -> CellFault:
 
 def _column(cells: Sequence[Any]) -> pd.Series[Any]:
     """Cells as separate objects; numbers of one kind become numpy's."""
-    values = np.empty(len(cells), dtype=object)
-    for place, cell in enumerate(cells):
-        values[place] = cell
-    series = pd.Series(values, dtype=object)
+    series = cells_as_column(cells, pd.RangeIndex(len(cells)))
     kinds = set(map(type, cells))
     return series.infer_objects() if len(kinds) == 1 and kinds <= {bool, int, float} else series
 

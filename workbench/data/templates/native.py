@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from workbench.data.templates.values import MAX_NESTING, MAX_TOKENS, Page, TemplateError, TemplateRunError
+from workbench.data.templates.values import (
+    MAX_NESTING,
+    MAX_TOKENS,
+    Page,
+    TemplateError,
+    TemplateRunError,
+    at_line,
+)
 
 _REFUSED = frozenset(
     [
@@ -151,7 +158,7 @@ def parsed(text: str) -> Any:
     except TemplateError:
         raise
     except TemplateSyntaxError as error:
-        raise _placed(error.message or "a tag that cannot be parsed", error.lineno, text) from None
+        raise at_line(error.message or "a tag that cannot be parsed", error.lineno, text) from None
     except (RecursionError, ValueError, OverflowError, MemoryError) as error:
         raise TemplateError(
             "this template cannot be parsed", found=type(error).__name__, hint="nest it less deeply"
@@ -167,14 +174,6 @@ def _refuse_many(tokens: Iterator[Any]) -> None:
         )
 
 
-def _placed(problem: str, line: int, text: str, expected: str = "") -> TemplateError:
-    lines = text.split("\n")
-    excerpt = lines[line - 1].strip()[:60] if 0 < line <= len(lines) else ""
-    error = TemplateError(problem, where=f"line {line}", found=excerpt, expected=expected)
-    error.line = line
-    return error
-
-
 def _check(tree: Any, text: str) -> None:
     # A list and no recursion: a deep tree is to be rejected by its bound, not by Python's.
     pending = [(tree, 0)]
@@ -182,9 +181,9 @@ def _check(tree: Any, text: str) -> None:
         node, depth = pending.pop()
         kind = type(node).__name__
         if kind in _REFUSED or getattr(node, "recursive", False):
-            raise _placed(f"{kind} is not supported here: it could grow without bound", node.lineno, text)
+            raise at_line(f"{kind} is not supported here: it could grow without bound", node.lineno, text)
         if depth > MAX_NESTING * 2:
-            raise _placed("nested too deeply", node.lineno, text)
+            raise at_line("nested too deeply", node.lineno, text)
         if kind in {"Filter", "Test"}:
             _check_name(node, text)
         pending += [(child, depth + 1) for child in node.iter_child_nodes()]
@@ -197,7 +196,7 @@ def _check_name(node: Any, text: str) -> None:
     # Names that start with an underscore are the filters that count, which no template may call.
     names = {name for name in getattr(environment(), f"{kind}s") if name[:1].isalpha()}
     if node.name not in names:
-        raise _placed(f"there is no {kind} {node.name!r}", node.lineno, text, ", ".join(sorted(names)))
+        raise at_line(f"there is no {kind} {node.name!r}", node.lineno, text, ", ".join(sorted(names)))
 
 
 def _tested(test: Any, through: Callable[[str, Any], Any]) -> Any:

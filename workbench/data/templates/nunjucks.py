@@ -29,47 +29,17 @@ from workbench.data.templates.values import (
     Page,
     TemplateError,
     TemplateRunError,
+    at_line,
     loosely_equal,
     member,
     script_text,
 )
 
-_NODES = frozenset(
-    [
-        "Template",
-        "Output",
-        "TemplateData",
-        "Name",
-        "Const",
-        "Getattr",
-        "Getitem",
-        "Filter",
-        "If",
-        "For",
-        "Compare",
-        "Operand",
-        "And",
-        "Or",
-        "Not",
-        "CondExpr",
-        "List",
-        "Dict",
-        "Pair",
-        "Tuple",
-        "Concat",
-        "Add",
-        "Sub",
-        "Mul",
-        "Div",
-        "Mod",
-        "FloorDiv",
-        "Pow",
-        "Neg",
-        "Pos",
-        "Assign",
-        "Test",
-    ]
-)
+_NODES = frozenset({
+    "Template", "Output", "TemplateData", "Name", "Const", "Getattr", "Getitem", "Filter", "If", "For", "Compare",
+    "Operand", "And", "Or", "Not", "CondExpr", "List", "Dict", "Pair", "Tuple", "Concat", "Add", "Sub", "Mul", "Div",
+    "Mod", "FloorDiv", "Pow", "Neg", "Pos", "Assign", "Test",
+})  # fmt: skip
 
 
 class Nunjucks:
@@ -93,7 +63,7 @@ class Nunjucks:
                 raise TemplateError("the template has too many parts", expected=f"at most {MAX_TOKENS:,}")
             tree = environment.parse(text)
         except TemplateSyntaxError as error:
-            raise _placed(error.message or "a tag that cannot be parsed", error.lineno, text) from None
+            raise at_line(error.message or "a tag that cannot be parsed", error.lineno, text) from None
         except (RecursionError, ValueError) as error:
             raise TemplateError("this template cannot be parsed", found=type(error).__name__) from None
         _check(tree, text)
@@ -156,29 +126,21 @@ def _path(node: Any) -> tuple[str, ...] | None:
     return None if before is None else (*before, key)
 
 
-def _placed(problem: str, line: int, text: str) -> TemplateError:
-    lines = text.split("\n")
-    excerpt = lines[line - 1].strip()[:60] if 0 < line <= len(lines) else ""
-    error = TemplateError(problem, where=f"line {line}", found=excerpt)
-    error.line = line
-    return error
-
-
 def _check(tree: Any, text: str) -> None:
     pending = [(tree, 0)]
     while pending:
         node, depth = pending.pop()
         kind = type(node).__name__
         if kind not in _NODES:
-            raise _placed(f"{kind.lower()} is not supported in a template here", node.lineno, text)
+            raise at_line(f"{kind.lower()} is not supported in a template here", node.lineno, text)
         if depth > MAX_NESTING * 2:
-            raise _placed("nested too deeply", node.lineno, text)
+            raise at_line("nested too deeply", node.lineno, text)
         if kind == "Filter" and (node.name not in FILTERS or node.kwargs or node.node is None):
-            raise _placed(f"the filter {node.name!r} is not supported here", node.lineno, text)
+            raise at_line(f"the filter {node.name!r} is not supported here", node.lineno, text)
         if kind == "Test" and (node.name not in TESTS or node.args):
-            raise _placed(f"the test {node.name!r} is not supported here", node.lineno, text)
+            raise at_line(f"the test {node.name!r} is not supported here", node.lineno, text)
         if kind == "Name" and node.name in {"env", "range", "cycler", "joiner"}:
-            raise _placed(
+            raise at_line(
                 f"{node.name!r} is not available here: only the columns of a row are", node.lineno, text
             )
         pending += [(child, depth + 1) for child in node.iter_child_nodes()]

@@ -57,6 +57,15 @@ def at(text: str, position: int, problem: str, *, expected: str = "", hint: str 
     return error
 
 
+def at_line(problem: str, line: int, text: str, expected: str = "") -> TemplateError:
+    """An error of which only the line is known, with the start of that line."""
+    lines = text.split("\n")
+    excerpt = lines[line - 1].strip()[:60] if 0 < line <= len(lines) else ""
+    error = TemplateError(problem, where=f"line {line}", found=excerpt, expected=expected)
+    error.line = line
+    return error
+
+
 MAX_SOURCE = 2**20
 """Maximum characters of a template."""
 

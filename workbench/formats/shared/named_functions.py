@@ -10,33 +10,14 @@ import ast
 
 from workbench.graders.capture.source_edit import Function, parsed
 
-TEXT = frozenset(
-    [
-        "output",
-        "response",
-        "completion",
-        "text",
-        "prediction",
-        "generated_text",
-        "model_output",
-        "model_response",
-        "generation",
-    ]
-)
-REFERENCE = frozenset(
-    [
-        "expected",
-        "target",
-        "reference",
-        "ground_truth",
-        "expected_output",
-        "answer",
-        "gold",
-        "label",
-        "reference_answer",
-        "correct_answer",
-    ]
-)
+TEXT = frozenset({
+    "output", "response", "completion", "text", "prediction", "generated_text", "model_output", "model_response",
+    "generation",
+})  # fmt: skip
+REFERENCE = frozenset({
+    "expected", "target", "reference", "ground_truth", "expected_output", "answer", "gold", "label",
+    "reference_answer", "correct_answer",
+})  # fmt: skip
 PROMPT = frozenset({"prompt", "input", "question", "query"})
 ROW = frozenset({"metadata", "info", "state", "references", "vars", "item", "row"})
 """Parameters that get the row's columns; verifiers' `state` has the row's parts as well."""

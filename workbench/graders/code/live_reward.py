@@ -15,44 +15,14 @@ from workbench.core.grade import Grade
 from workbench.data.samples import Sample
 from workbench.data.samples.plain import NotPlainError, plain
 
-_TEXT = frozenset(
-    [
-        "solution_str",
-        "predict_str",
-        "model_output",
-        "completion",
-        "prediction",
-        "response",
-        "output",
-        "solution",
-        "text",
-        "pred",
-        "generated",
-        "given_answer",
-        "model_response",
-        "generation",
-    ]
-)
-_REFERENCE = frozenset(
-    [
-        "ground_truth",
-        "reference",
-        "target",
-        "expected",
-        "gold",
-        "label",
-        "labels",
-        "answer",
-        "solution",
-        "test_cases",
-        "correct_answer",
-        "golden_answers",
-        "golden_answer",
-        "gt",
-        "expected_output",
-        "references",
-    ]
-)
+_TEXT = frozenset({
+    "solution_str", "predict_str", "model_output", "completion", "prediction", "response", "output", "solution",
+    "text", "pred", "generated", "given_answer", "model_response", "generation",
+})  # fmt: skip
+_REFERENCE = frozenset({
+    "ground_truth", "reference", "target", "expected", "gold", "label", "labels", "answer", "solution", "test_cases",
+    "correct_answer", "golden_answers", "golden_answer", "gt", "expected_output", "references",
+})  # fmt: skip
 """Parameters that get the row's reference, if the row has no column of that name."""
 _FROM_A_TRAINER = frozenset(
     {"completion_ids", "prompt_ids", "trainer_state", "environments", "completions_ids"}

@@ -242,23 +242,10 @@ def _filled(value: Any, values: Mapping[str, Any]) -> Any:
 
 
 _EXPECTED = re.compile(r"(not-)?([a-z][a-z:-]*?)(?:\((-?[\d.]+)\))?(?::(.*))?", re.DOTALL)
-_WITH_THRESHOLD = frozenset(
-    [
-        "answer-relevance",
-        "classifier",
-        "context-faithfulness",
-        "context-recall",
-        "context-relevance",
-        "cost",
-        "latency",
-        "levenshtein",
-        "perplexity-score",
-        "perplexity",
-        "rouge-n",
-        "similar",
-        "starts-with",
-    ]
-)
+_WITH_THRESHOLD = frozenset({
+    "answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance", "cost",
+    "latency", "levenshtein", "perplexity-score", "perplexity", "rouge-n", "similar", "starts-with",
+})  # fmt: skip
 
 
 def from_csv(node: Node) -> Node:
