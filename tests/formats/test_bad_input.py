@@ -65,6 +65,29 @@ def test_spoiled_documents(name, tmp_path):
     assert refused > 30
 
 
+_CRITERION = {"type": "string_check", "name": "a", "input": "i", "reference": "r", "operation": "eq"}
+_HELD: dict[str, object] = {
+    "criteria": [_CRITERION],
+    "job": {"object": "fine_tuning.job", "method": {"type": "reinforcement", "reinforcement": {"grader": _CRITERION}}},
+    "evals": {"object": "list", "data": [{"object": "eval", "name": "n", "testing_criteria": [_CRITERION]}]},
+    "promptfoo": {
+        "providers": ["x"],
+        "tests": [{"vars": {"q": "1"}, "assert": [{"type": "equals", "value": "1", "weight": 2}]}],
+        "defaultTest": {"assert": [{"type": "not-contains", "value": "b"}]},
+    },
+    "other tool": {"name": "x", "cases": [{"inputs": "a", "evaluators": ["A"]}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*DOCUMENTS, *_HELD])
+def test_spoiled_documents_of_no_named_platform(name):
+    """Where the platform has to be told from the document, a part of any type is no trap either."""
+    document = DOCUMENTS[name][1] if name in DOCUMENTS else _HELD[name]
+    for _, other in spoiled(document):
+        with contextlib.suppress(FormatError):
+            assert isinstance(wb.loads(json.dumps(other)), Suite)
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_unknown_keys_are_named(name, tmp_path):
     """An unknown key is an error with its name, except in fields for user data."""

@@ -59,8 +59,8 @@ def found(root: Node, reading: Reading) -> Node | list[Node]:
 
 def _refuse_without_grader(root: Node) -> None:
     kind = root.mapping().get("object")
-    if kind in _NO_GRADER:
-        problem, step = _NO_GRADER[str(kind)]
+    if isinstance(kind, str) and kind in _NO_GRADER:
+        problem, step = _NO_GRADER[kind]
         hint = step.format(root.mapping().get("eval_id", "ID"))
         raise root.refuse(f"{problem}: it is an OpenAI {kind!r}", hint=hint)
 
@@ -161,20 +161,20 @@ def detect(document: Any) -> int:
     if not isinstance(document, Mapping):
         return 0
     kind, data = document.get("object"), document.get("data")
-    if kind in {"eval", *_NO_GRADER} or isinstance(document.get("testing_criteria"), list):
+    if kind in ("eval", *_NO_GRADER) or isinstance(document.get("testing_criteria"), list):
         return 2
     if kind == "list" and isinstance(data, list) and data and isinstance(data[0], Mapping):
-        return 2 if data[0].get("object") in {"eval", *_NO_GRADER} else 0
+        return 2 if data[0].get("object") in ("eval", *_NO_GRADER) else 0
     inner = document.get("eval")
     if isinstance(inner, Mapping) and "testing_criteria" in inner:
         return 2
     method = document.get("method")
     return (
         2
-        if isinstance(method, Mapping) and method.get("type") in {"reinforcement", "supervised", "dpo"}
+        if isinstance(method, Mapping) and method.get("type") in ("reinforcement", "supervised", "dpo")
         else 0
     )
 
 
 def _is_type(kind: Any) -> bool:
-    return kind in set(TYPES) - {"python", "endpoint", "multi"} or kind == "azure_ai_evaluator"
+    return isinstance(kind, str) and kind in {*TYPES, "azure_ai_evaluator"} - {"python", "endpoint", "multi"}
