@@ -307,7 +307,10 @@ class Probe(Displayed):
             for family in chosen
             for text in family.fooled
         ]
-        return SafeFrame(lines, columns=["transformation", "sample", "prompt", "reference", "text", "score"])
+        frame = SafeFrame(lines, columns=["transformation", "sample", "prompt", "reference", "text", "score"])
+        return frame[~frame[["transformation", "prompt", "reference", "text"]].duplicated()].reset_index(
+            drop=True
+        )
 
     @cached_property
     def report(self) -> Report:
