@@ -1,6 +1,6 @@
 """Graders with one hole each, after bug reports of public projects, and the same graders mended; none has a reference in a usual form only."""
 
-# ruff: noqa: B905, C408, E501, E741, UP031
+# ruff: noqa: B905, E741, UP031
 from __future__ import annotations
 
 from typing import Any

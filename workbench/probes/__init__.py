@@ -24,9 +24,9 @@ from workbench.probes.board import Board, Pair, as_suite, without_prompts
 from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.references import MOST, AcceptanceRule, rule_of
-from workbench.probes.result import Again as Again
+from workbench.probes.regression import Again as Again
+from workbench.probes.regression import again as again
 from workbench.probes.result import Probe as Probe
-from workbench.probes.result import again as again
 from workbench.probes.search import attack, form_paid, monotone, universal
 from workbench.probes.shapes import Mined, mine
 from workbench.probes.tried import Family, TriedText, families, texts_of
@@ -196,9 +196,9 @@ def _probed(plan: _Plan) -> Probe:
             found = attack(board, base, found, decide(found), tries=plan.tries, seed=plan.seed)
     decided = decide(found)
     return Probe(
-        board.name, board.samples, decided.findings, decided.notes, decided.consequences, tuple(board.notes),
+        board.name, board.samples, decided.findings, decided.notes, decided.consequences, decided.allowed, tuple(board.notes),
         tries=sum(outcome.tried for outcome in board.outcomes.values()), _families=tuple(found), _base=base,
-        _held=decided.held, fingerprints=fingerprints,
+        _held=decided.held, _suite=board.suite, fingerprints=fingerprints,
     )  # fmt: skip
 
 
@@ -220,6 +220,7 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
     alone = not (plan.judge or mined.reads([column])) and same_everywhere(board, base)
     form = alone and is_form_check(board)
     prompt = not plan.judge and reads_prompt(board, base)
+    leaves = [part for entry in board.suite.entries for part in parts(entry.grader)]
 
     def decide(found: Sequence[Family]) -> ProbeVerdicts:
         texts = [text for family in found for text in family.texts]
@@ -242,11 +243,8 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
                 alone,
                 form,
                 prompt,
-                not any(
-                    isinstance(part, CustomGrader)
-                    for entry in board.suite.entries
-                    for part in parts(entry.grader)
-                ),
+                not any(isinstance(part, CustomGrader) for part in leaves),
+                frozenset(kind for entry in board.suite.entries for kind in entry.allows),
             )
         )
 
@@ -394,7 +392,7 @@ def reads_prompt(board: Board, base: Base) -> bool:
     ][:_MOVED]
     if len(accepted) < _LEVELS:
         return False
-    other = Board(board.suite, without_prompts(board.samples))
+    other = Board(board.suite, without_prompts(board.samples), deadline=board.deadline)
     other.grade(accepted)
     return base.rule.share(other, accepted) <= 1 - MOST
 

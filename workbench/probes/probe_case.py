@@ -34,6 +34,7 @@ class ProbeCase:
         regraded: Number of texts graded again.
         alone: Whether the same text gets the same grade in rows with another prompt or reference.
         reads_prompt: Whether texts that it accepts are rejected with another prompt.
+        allows: Kinds of findings that the grader allows on purpose.
         own_thread: Whether it is called with a conversation: a trainer's function always gets a completion.
         form: Whether its name, docstrings and settings show that it is a check of the form.
     """
@@ -51,6 +52,7 @@ class ProbeCase:
     form: bool = False
     reads_prompt: bool = False
     own_thread: bool = True
+    allows: frozenset[str] = frozenset()
 
     @property
     def is_form_check(self) -> bool:

@@ -166,6 +166,7 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
         _judged(board, base, number, [" ".join([one] * times) for times in (1, *_TIMES)])
         for number, both in once.items()
         for one in both
+        if (number, " ".join([one] * _TIMES[-1])) in board.outcomes  # a probe may end early
     ]
     rises = np.mean([text.wrong for text in texts])
     kept = texts if rises >= _MIN_SHARE / 2 else [replace(text, wrong=False) for text in texts]

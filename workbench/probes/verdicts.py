@@ -304,20 +304,24 @@ class ProbeVerdicts:
         findings: Confirmed holes, the cause first.
         notes: Properties: true of sound graders too.
         consequences: Findings that add nothing to a cause among `findings`.
+        allowed: Findings that the grader allows on purpose.
         held: Transformations that apply to this grader: the correct grade of their texts is known.
     """
 
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
     consequences: tuple[Finding, ...]
+    allowed: tuple[Finding, ...]
     held: frozenset[str]
 
 
 def verdicts(case: ProbeCase) -> ProbeVerdicts:
     """Evaluate all results of one grader."""
     fooled = [family for family in sorted(case.found, key=lambda one: _order(case, one)) if family.wrong_rows]
-    proven = [family for family in fooled if _is_alarm(case, family)]
-    told = [family for family in fooled if family not in proven and _is_worth_telling(case, family)]
+    alarms = [family for family in fooled if _is_alarm(case, family)]
+    allowed = [family for family in alarms if family.variant.name in case.allows]
+    proven = [family for family in alarms if family not in allowed]
+    told = [family for family in fooled if family not in alarms and _is_worth_telling(case, family)]
     if case.is_form_check:
         told = [family for family in told if says_more(family)]
     lead = leading(case, proven)
@@ -331,6 +335,7 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
         (*lead, *own, *failing(case)),
         tuple(notes),
         tuple(case.finding(family, _severity(case, family)) for family in follows),
+        tuple(case.finding(family, Severity.NOTE) for family in allowed),
         frozenset(family.variant.name for family in case.found if _is_meant(case, family)),
     )
 

@@ -52,8 +52,18 @@ def source_of(fn: Any) -> str:
             and len(repr(value)) <= _MAX_CONSTANT
         ):
             constants[name] = f"{name} = {value!r}"
-    nested = {name for name in texts if ".<locals>." in name}
-    return "\n\n".join([*constants.values(), *(text for name, text in texts.items() if name not in nested)])
+    outer = [
+        text
+        for text in texts.values()
+        if not any(text is not other and _is_in(text, other) for other in texts.values())
+    ]
+    return "\n\n".join([*constants.values(), *outer])
+
+
+def _is_in(text: str, other: str) -> bool:
+    """Whether a function's source is a part of another one's, where it is indented."""
+    first = text.strip().splitlines()[:1]
+    return bool(first) and len(text) < len(other) and first[0] in other
 
 
 def _named(function: Any, names: set[str]) -> Iterator[Any]:
