@@ -313,7 +313,8 @@ class TestAllow:
 
     SOURCE = (
         "async def grade(thread):\n"
-        "    return float({*thread.completion().split(', ')} == {*thread.metadata['expected'].split(', ')})\n"
+        "    right = (thread.metadata or {}).get('expected', '')\n"
+        "    return float({*(thread.completion() or '').split(', ')} == {*right.split(', ')})\n"
     )
     ROWS = [
         {"prompt": f"Name {n}, 1 and 2", "completion": f"1, 2, {n}", "expected": f"1, 2, {n}"}
@@ -323,7 +324,6 @@ class TestAllow:
     def test_it_is_no_finding_any_more(self, tmp_path):
         """The next probe lists it as allowed; a file keeps it; scores and fingerprints are the same."""
         grader = wb.FunctionGrader.from_source(self.SOURCE, name="same")
-        grader.validate()
         probe = wb.probe(grader, self.ROWS, progress=False)
         assert "entry-twice" in [finding.kind for finding in probe.findings]
         allowed = probe.allow("entry-twice")
@@ -332,7 +332,7 @@ class TestAllow:
         assert [finding.kind for finding in again.allowed] == ["entry-twice"]
         assert "allowed: it accepts a list with an entry twice" in str(again)
         assert again.fingerprints == probe.fingerprints
-        wb.export(allowed, tmp_path / "suite.json")
+        wb.export(allowed, tmp_path / "suite.json", allow_unvalidated=True)
         assert wb.load(tmp_path / "suite.json").entries[0].allows == ("entry-twice",)
 
     def test_an_unknown_kind_is_refused(self):

@@ -179,17 +179,17 @@ class Probe(Displayed):
         """
         return again(grader, self.rows, pass_threshold=self._mark, budget=budget)
 
-    def allow(self, *kinds: str) -> Any:
-        r"""The grader with some findings marked as intended: the answer to a question such as "another unit is accepted".
+    def allow(self, *kinds: str) -> Suite:
+        r"""The grader with some findings marked as intended, such as that another unit is accepted.
 
-        Probes of that grader report them as allowed; the answer is a part of the grader, is saved with it, and is in its
-        certificate. Its scores do not change.
+        Probes of the returned suite report them as allowed; this is saved with the suite, and is in its certificate. No score
+        changes.
 
         Args:
             kinds: Kinds of findings or notes of this probe, such as "unit".
 
         Returns:
-            An `Entry` of the grader, or the suite if one with a rule was probed: use it instead of the grader.
+            The suite that was probed, or one of the grader alone: use it instead.
 
         Raises:
             ReportError: The probe has no such finding.
@@ -217,8 +217,6 @@ class Probe(Displayed):
         entries = [
             replace(entry, allows=tuple(dict.fromkeys([*entry.allows, *kinds]))) for entry in suite.entries
         ]
-        if suite.combine is None:
-            return entries[0]
         return Suite(
             entries, combine=suite.combine, gate=suite.gate, name=suite.name, description=suite.description
         )

@@ -168,7 +168,7 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
         for one in both
         if (number, " ".join([one] * _TIMES[-1])) in board.outcomes  # a probe may end early
     ]
-    rises = np.mean([text.wrong for text in texts])
+    rises = np.mean([text.wrong for text in texts]) if texts else 0.0
     kept = texts if rises >= _MIN_SHARE / 2 else [replace(text, wrong=False) for text in texts]
     return [Family(MORE, tuple(kept), like.groups, float("nan"))]
 

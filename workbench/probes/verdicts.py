@@ -292,6 +292,9 @@ _SYSTEMATIC = 0.2
 """Share of rows from which the rejection of a form is the grader's rule rather than a coincidence. Workbench limit."""
 _ORDERS = frozenset({"injection", "fake-verdict", "closed-delimiter"})
 _LATER = 50
+_OF_VALUES = frozenset({"other-answer", "other-values", "empty-values", "cast-value"})
+_SCHEMA = re.compile(r"schema|\bstructure\b|\bkeys\b|\btypes?\b|well-?formed|valid JSON", re.IGNORECASE)
+"""Terms of a description that compares the keys and types of JSON: then other values may be intended."""
 _SAY_ALL = frozenset({"accepts-anything", "fails", "inconsistent"})
 """Causes that make properties irrelevant."""
 
@@ -353,8 +356,15 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
     A grader that accepts the number alone may ignore the unit on purpose: only its author can decide.
     """
     if (
+        family.variant.name == "as-it-is"
+        and family.share.value < HALF
+        and case.cause("as-it-is", family.wrong_rows)
+    ):
+        return Severity.ERROR  # on these rows nothing can pass, and what they have in common is the cause
+    if (
         family.variant.expects == "accept"
         or family.variant.question
+        or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
         return Severity.WARNING
