@@ -12,6 +12,7 @@ from pathlib import Path
 
 import workbench as wb
 import workbench.judges  # (its kinds register themselves)
+from benchmarks.field.page import generated_part
 from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
 from workbench.analysis import diagnostics
@@ -132,6 +133,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "shapes": ("read-your-data.md", shapes_table),
     "targets": ("targets.md", targets_table),
     "conversion matrix": ("convert.md", conversion_table),
+    "field": ("field.md", generated_part),
     "public names": ("public-names.md", names_section),
 }
 """Each part's page, and what writes it."""

@@ -118,6 +118,7 @@ DATA = (
     "workbench/data/demo/",
     "workbench/probes/variants/",
     "benchmarks/in_browser.py",  # JavaScript
+    "benchmarks/field/corpus/",  # rows
     "workbench/probes/shapes.py",  # texts of rows
     "workbench/probes/shapes.py",
     "workbench/judges/kinds/binary.py",  # what judges are sent
