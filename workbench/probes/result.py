@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.finding import Finding, shape_of
+from workbench.analysis.finding import Finding, Severity, shape_of
 from workbench.core.discovery import higher_level
 from workbench.core.display import (
     DisplayBlock,
@@ -227,15 +227,21 @@ class Probe(Displayed):
 
     @property
     def ok(self) -> bool:
-        """Whether texts were graded and no hole was found."""
-        return bool(self.tries) and not self.findings
+        """Whether texts were graded and no error was found; a question is for you to decide."""
+        return bool(self.tries) and not self._count(Severity.ERROR)
+
+    def _count(self, severity: Severity) -> int:
+        return sum(finding.severity is severity for finding in self.findings)
 
     @property
     def _head(self) -> str:
         """The number of graded texts and of holes."""
         if not self.tries:
             return f"{one_line(self.grader)}: nothing to grade, because there are no rows or no correct completions to start from"
-        found = f"{counted(len(self.findings), 'hole')} found" if self.findings else "no hole found"
+        holes, open_questions = self._count(Severity.ERROR), self._count(Severity.QUESTION)
+        found = f"{counted(holes, 'hole')} found" if holes else "no hole found"
+        if open_questions:
+            found += f", {counted(open_questions, 'question')}: intended? Then probe.allow(...)"
         tried = f"{counted(self.tries, 'text')} tried on {counted(len(self.samples), 'row')}"
         return f"{one_line(self.grader)}: {tried}, {found}"
 
@@ -262,10 +268,7 @@ class Probe(Displayed):
 
     def _lines(self) -> Iterator[DisplayBlock]:
         yield Paragraph(self._head)
-        lines = [
-            f"{finding.severity.replace('_', ' '):<7} {one_line(finding.sentence, 900)}"
-            for finding in self.findings
-        ]
+        lines = [f"{finding.severity:<8} {one_line(finding.sentence, 900)}" for finding in self.findings]
         if more := [finding for finding in self.consequences if not self._is_said(finding)]:
             lines.append(f"so it also {_listed(more)}")
         if self.allowed:

@@ -170,7 +170,7 @@ def _accepts_nothing(case: ProbeCase) -> Iterator[Finding]:
     )
     advice = "check which texts the grader compares; pass labels= to mark the rows that are good"
     yield case.count(
-        "accepts-nothing", Severity.WARNING, message, advice, as_it_is.fooled, len(as_it_is.texts)
+        "accepts-nothing", Severity.QUESTION, message, advice, as_it_is.fooled, len(as_it_is.texts)
     )
 
 
@@ -280,7 +280,7 @@ def failing(case: ProbeCase) -> Iterator[Finding]:
     message = f"fails, and gives no score, on {what}: {one_line(texts[0].outcome.error, 160)}"
     advice = "any completion may look like that: catch it, and return 0.0"
     yield case.count(
-        "fails", Severity.WARNING, message, advice, texts, sum(len(family.texts) for family in families)
+        "fails", Severity.QUESTION, message, advice, texts, sum(len(family.texts) for family in families)
     )
 
 
@@ -367,7 +367,7 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
         or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
-        return Severity.WARNING
+        return Severity.QUESTION
     return Severity.ERROR
 
 
@@ -376,6 +376,12 @@ def _is_alarm(case: ProbeCase, family: Family) -> bool:
     if not _is_meant(case, family):
         return False
     rejects = family.variant.expects == "reject"
+    if (
+        family.variant.name == "as-it-is"
+        and family.share.value >= MOST
+        and any(row.accepted for row in case.base.rows)
+    ):
+        return False  # the reference is not written as a completion is, such as a table of values
     if case.judge:
         return family.interval.lo > (_JUDGE_ACCEPTS if rejects else _JUDGE_REJECTS)
     if not rejects and family.variant.name != "as-it-is" and family.share.value < _SYSTEMATIC:
