@@ -94,7 +94,11 @@ WORDS = {
         "completion (of a row), reply (of a model), response",
     ),
     # "Original question" is a heading of Letta's prompt.
-    "question": Word(r"(?<!original )\bquestions?\b", "prompt (of a row), request (to a model)"),
+    # A "question" is one of the three strengths of a probe's findings.
+    "question": Word(
+        r"\b(?:the|this|each|every|one|whole|same|last|first|its|user's) (?<!original )questions?\b|\bquestions? (?:to|asked|put|of a row)\b",
+        "prompt (of a row), request (to a model)",
+    ),
     "ask": Word(r"(?<!\.)\bask(?:s|ed|ing)?\b", "request, send, call, require"),
     "kept": Word(r"\bkept\b", "saved, cached, stored, unchanged"),
     "lost worker": Word(
