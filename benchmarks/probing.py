@@ -1,14 +1,17 @@
-"""Results of probes: planted holes that are found, findings about sound graders, and seconds for all of them.
+"""Results of probes: strangers' holes named in the first three findings, mended graders accused, seconds of a probe.
 
-Run it with `python benchmarks/probing.py [--rows 40] [--tries 400]`. The graders are those of `tests/probes`; a hole
-counts as found if a finding (not a note) of one of the kinds that name it is among the findings.
+Run it with `python benchmarks/probing.py [--sets FOLDER]`. The graders of `tests/probes/strangers.py` follow public bug reports;
+those of `planted.py` and `healthy.py` are our own, and prove less. `--sets` is a folder with sets of graders made by others,
+each with a script `measure.py` that prints its figures.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+import statistics
+import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -16,35 +19,75 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import workbench as wb
 from tests.probes.healthy import ALL_HEALTHY, probe_healthy
 from tests.probes.planted import PLANTED
+from tests.probes.strangers import STRANGERS
 from tests.probes.tasks import samples
+from tests.probes.test_strangers import probe_stranger, shows
+from workbench.analysis.finding import Severity
+
+_FIRST = 3
+"""Findings that a person reads."""
+
+
+def _strangers(seconds: list[float]) -> None:
+    """Holes named or asked about, and mended graders that are accused or asked about."""
+    errors = questions = accused = asked = 0
+    for name, case in STRANGERS.items():
+        probe = probe_stranger(case["hole"], case["rows"])
+        seconds.append(probe.seconds)
+        named = [
+            finding.severity
+            for finding in probe.findings[:_FIRST]
+            if re.search(case["names"], f"{finding.kind} {finding.message} {finding.advice}", re.IGNORECASE)
+            and shows(case, probe, finding)
+        ]
+        errors += Severity.ERROR in named
+        questions += bool(named) and Severity.ERROR not in named
+        mended = probe_stranger(case["mended"], case["rows"])
+        seconds.append(mended.seconds)
+        accused += not mended.ok
+        asked += mended.ok and bool(mended.findings)
+        if not named or not mended.ok:
+            print(f"{'missed' if not named else 'accused'}: {name}")
+    n = len(STRANGERS)
+    print(f"strangers' holes       {errors} named, {questions} asked about, of {n}")
+    print(f"mended graders         {accused} accused, {asked} asked about, of {n}")
+
+
+def _own(seconds: list[float]) -> None:
+    """The same for planted holes and sound graders of our own."""
+    found = 0
+    for planted in PLANTED:
+        probe = wb.probe(wb.FunctionGrader.from_source(planted.source), samples(planted.task), progress=False)
+        seconds.append(probe.seconds)
+        found += bool({finding.kind for finding in probe.findings} & {*planted.kinds})
+    alarms = sum(bool(probe_healthy(name).findings) for name in ALL_HEALTHY)
+    print(
+        f"planted holes          {found} of {len(PLANTED)} named; {alarms} of {len(ALL_HEALTHY)} sound graders with a finding"
+    )
+
+
+def _sets(folder: Path) -> None:
+    """The last lines of every set's own script."""
+    for script in sorted(folder.glob("*/measure.py")):
+        done = subprocess.run(
+            [sys.executable, script.name], cwd=script.parent, capture_output=True, text=True, check=False
+        )
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        print(f"{script.parent.name}: " + "\n    ".join(lines[-3:]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=40)
-    parser.add_argument("--tries", type=int, default=400)
-    settings = vars(parser.parse_args())
-    start, texts, found, first = time.perf_counter(), 0, 0, 0
-    for planted in PLANTED:
-        grader = wb.FunctionGrader.from_source(planted.source)
-        probe = wb.probe(grader, samples(planted.task), progress=False, **settings)
-        kinds = [finding.kind for finding in probe.findings]
-        texts, found = texts + probe.tries, found + bool({*kinds} & {*planted.kinds})
-        first += bool(kinds and kinds[0] in planted.kinds)
-        if not {*kinds} & {*planted.kinds}:
-            print(f"missed: {planted.name}; reported: {', '.join(kinds) or 'nothing'}")
-    middle, alarms = time.perf_counter(), 0
-    for name in ALL_HEALTHY:
-        probe = probe_healthy(name, **settings)
-        texts, alarms = texts + probe.tries, alarms + bool(probe.findings)
-        if probe.findings:
-            print(f"alarm: {name}; reported: {', '.join(finding.kind for finding in probe.findings)}")
-    end = time.perf_counter()
+    parser.add_argument("--sets", type=Path)
+    options = parser.parse_args()
+    seconds: list[float] = []
+    _strangers(seconds)
+    _own(seconds)
     print(
-        f"planted holes named    {found} of {len(PLANTED)}, {first} of them by the leading finding, in {middle - start:.1f} s"
+        f"seconds per probe      median {statistics.median(seconds):.2f}, worst {max(seconds):.2f}, of {len(seconds)}"
     )
-    print(f"alarms, sound graders  {alarms} of {len(ALL_HEALTHY)}, in {end - middle:.1f} s")
-    print(f"texts graded           {texts:,}, {texts / (end - start):,.0f} per second")
+    if options.sets is not None:
+        _sets(options.sets)
 
 
 if __name__ == "__main__":

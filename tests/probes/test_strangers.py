@@ -52,7 +52,7 @@ def _score(source, row, text):
         return -1.0
 
 
-def _probe(source, rows):
+def probe_stranger(source, rows):
     lines = [
         {"completion": answer, **{name: value for name, value in row.items() if name != "answers"}}
         for row in rows
@@ -63,7 +63,7 @@ def _probe(source, rows):
     )
 
 
-def _shows(case, probe, finding):
+def shows(case, probe, finding):
     """Whether grader and mended grader differ on a text of the finding."""
     for line in probe.texts(finding.kind).head(60).to_dict("records"):
         for row in case["rows"]:
@@ -79,12 +79,12 @@ def _shows(case, probe, finding):
 def test_the_hole_is_named(name):
     """One of the first three findings has its words, and one of its texts is graded otherwise by the mended grader."""
     case = STRANGERS[name]
-    probe = _probe(case["hole"], case["rows"])
+    probe = probe_stranger(case["hole"], case["rows"])
     named = [
         finding
         for finding in probe.findings[:_FIRST]
         if re.search(case["names"], f"{finding.kind} {finding.message} {finding.advice}", re.IGNORECASE)
-        and _shows(case, probe, finding)
+        and shows(case, probe, finding)
     ]
     assert named, str(probe)
 
@@ -92,7 +92,7 @@ def test_the_hole_is_named(name):
 @pytest.mark.parametrize("name", sorted(STRANGERS))
 def test_the_mended_grader_is_not_accused(name):
     """No error; a question may be left."""
-    probe = _probe(STRANGERS[name]["mended"], STRANGERS[name]["rows"])
+    probe = probe_stranger(STRANGERS[name]["mended"], STRANGERS[name]["rows"])
     assert [finding.kind for finding in probe.findings if finding.severity == Severity.ERROR] == [], str(
         probe
     )
