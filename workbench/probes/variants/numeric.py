@@ -270,3 +270,23 @@ def digits_apart(row: ProbeRow) -> Iterable[str | None]:
         yield from (
             row.say(f"{first}{between}{rest}") for between in (" ", *(f" {word} " for word in words[:4]))
         )
+
+
+@variant(
+    "zero-for-tiny", "reject", "0 for a number near it", rank=31, judges=False, question=True,
+    advice="make the tolerance relative, or smaller than the references",
+)  # fmt: skip
+def zero_for_tiny(row: ProbeRow) -> Iterable[str | None]:
+    """Zero for a reference below 0.01: an absolute tolerance makes them equal."""
+    if row.value and abs(row.value) < 0.01:
+        yield row.say("0")
+
+
+@variant(
+    "comma-inside", "reject", "a comma between digits where no thousands end", alarm="never", rank=74, judges=False,
+    advice="remove commas only before three digits: 7,2 is 7.2 in many countries",
+)  # fmt: skip
+def comma_inside(row: ProbeRow) -> Iterable[str | None]:
+    """Such as "4,2" for 42."""
+    if row.value is not None and re.fullmatch(r"\d{2,3}", row.reference):
+        yield row.say(f"{row.reference[0]},{row.reference[1:]}")

@@ -190,3 +190,18 @@ def line_with(pair: re.Match[str], change: Callable[[str], str]) -> str:
 
 def _other_value(value: str) -> str:
     return str(int(value) + 7) if re.fullmatch(r"\d{1,9}", value) else "Zuborek"
+
+
+_TAGS = re.compile(r"<([a-z_]+)>(.*?)</\1>", re.DOTALL)
+
+
+@variant(
+    "emptied-tags", "reject", "an accepted completion whose tags have nothing in them", alarm="always", rank=47, least=2, judges=False,
+    question=True, asked=True, advice="require some content in each tag: .+? instead of .*?, and strip it",
+)  # fmt: skip
+def emptied_tags(row: ProbeRow) -> Iterable[str | None]:
+    """The tags of an accepted completion with one line end in each."""
+    for text in _accepted(row):
+        emptied = _TAGS.sub(lambda found: f"<{found[1]}>\n</{found[1]}>", text)
+        if emptied != text:
+            yield emptied
