@@ -129,6 +129,9 @@ def report(results: Sequence[Mapping[str, Any]], comparison: Comparison) -> None
     print(
         f"errors named           {comparison.n_read + len(comparison.unsigned)}, {len(comparison.unsigned)} of them unread"
     )
+    witnesses = [one for _, _, function in probes for one in function.get("witnesses", ())]
+    n_same = sum(one["holds"] for one in witnesses)
+    print(f"witnesses by a call    {n_same} of {len(witnesses)} get the score that was signed")
     print(
         f"precision              {comparison.precision:.3f}: {comparison.n_true} of {comparison.n_read} are true"
     )
@@ -145,6 +148,10 @@ def _print_exceptions(results: Sequence[Mapping[str, Any]], comparison: Comparis
     """Print what was not probed, and findings that differ from the signatures."""
     for result in results:
         for one in result["functions"]:
+            for witness in one.get("witnesses", ()):
+                if not witness["holds"]:
+                    told = f"{witness['kind']}, {witness['text']!r} scores {witness['scores']}"
+                    print(f"not as signed: {result['package']} {result['version']} {one['name']}: {told}")
             for state in ("absent", "error"):
                 if state in one:
                     print(f"{state}: {result['package']} {result['version']} {one['name']}: {one[state]}")
