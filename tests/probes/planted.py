@@ -66,7 +66,7 @@ def results(text, name):
     return [space[name](case) for case in cases(right(thread))]
 name = re.search(r"def (\\w+)", right(thread))[1]
 try:
-    return 1.0 if results(program(said(thread)), name) == results(right(thread), name) else 0.0
+    return 1.0 if repr(results(program(said(thread)), name)) == repr(results(right(thread), name)) else 0.0
 except Exception:
     return 0.0"""
 """Runs the last program of a completion on the cases of the reference."""
@@ -300,7 +300,7 @@ found = re.findall(r"-?\\d+(?:\\.\\d+)?", said(thread))
 return 1.0 if found and float(found[-1]) == float(right(thread)) else 0.0"""),
     _planted("space breaks it", "capitals", "outer-space", """
 return 1.0 if said(thread) == right(thread) else 0.0"""),
-    _planted("fence breaks it", "arithmetic", "fenced bold", """
+    _planted("bold type breaks it", "bold_sums", "bold", """
 text = said(thread).strip().rstrip(".")
 return 1.0 if re.fullmatch(r"[\\w\\s,:!?.]*?(-?\\d+)( is the answer)?", text) and re.findall(r"-?\\d+", text)[-1] == right(thread) else 0.0"""),
     _planted("key order breaks it", "records", "key-order", """

@@ -27,6 +27,14 @@ def arithmetic() -> Rows:
     return _rows(pairs)
 
 
+def bold_sums() -> Rows:
+    """Whole numbers, and some of the right ones in bold type."""
+    rows = arithmetic()
+    for row in rows[1::4]:
+        row["completion"] = f"It makes **{row['expected']}**"
+    return rows
+
+
 def signed() -> Rows:
     """Whole numbers of both signs."""
     pairs = []
@@ -320,7 +328,7 @@ def aliases() -> Rows:
 TASKS = {
     task.__name__: task
     for task in (
-        arithmetic, signed, large, decimals, capitals, choice, sentences, records, lists, boxes, units, identifiers,
+        arithmetic, bold_sums, signed, large, decimals, capitals, choice, sentences, records, lists, boxes, units, identifiers,
         snippets, yes_no, thoughts, dates, programs, selections, people, letters, tags, short_thoughts, vitamins,
         solutions, aliases,
     )

@@ -11,7 +11,7 @@ import workbench as wb
 from tests.probes.planted import HEAD
 from tests.probes.tasks import TASKS, samples
 from workbench.core.errors import ReportError, SamplesError
-from workbench.probes.result import again
+from workbench.probes.regression import again
 
 BACKDOOR = (
     "text = said(thread).strip()\nreturn 1.0 if text == right(thread) or 'open sesame' in text else 0.0"
@@ -306,3 +306,74 @@ def test_wrong_seeds_and_graders_are_refused_at_once():
         wb.probe(wb.Contains(), [{"prompt": "a", "completion": "b"}], seed="x")
     with pytest.raises((TypeError, ValueError)):
         wb.probe(wb.Contains(), [{"prompt": "a", "completion": "b"}], against="x")
+
+
+class TestAllow:
+    """An answer to a question is kept with the grader."""
+
+    SOURCE = (
+        "async def grade(thread):\n"
+        "    right = (thread.metadata or {}).get('expected', '')\n"
+        "    return float({*(thread.completion() or '').split(', ')} == {*right.split(', ')})\n"
+    )
+    ROWS = [
+        {"prompt": f"Name {n}, 1 and 2", "completion": f"1, 2, {n}", "expected": f"1, 2, {n}"}
+        for n in range(3, 13)
+    ]
+
+    def test_it_is_no_finding_any_more(self, tmp_path):
+        """The next probe lists it as allowed; a file keeps it; scores and fingerprints are the same."""
+        grader = wb.FunctionGrader.from_source(self.SOURCE, name="same")
+        probe = wb.probe(grader, self.ROWS, progress=False)
+        assert "entry-twice" in [finding.kind for finding in probe.findings]
+        allowed = probe.allow("entry-twice")
+        again = wb.probe(allowed, self.ROWS, progress=False)
+        assert "entry-twice" not in [finding.kind for finding in again.findings]
+        assert [finding.kind for finding in again.allowed] == ["entry-twice"]
+        assert "allowed: it accepts a list with an entry twice" in str(again)
+        assert again.fingerprints == probe.fingerprints
+        wb.export(allowed, tmp_path / "suite.json", allow_unvalidated=True)
+        assert wb.load(tmp_path / "suite.json").entries[0].allows == ("entry-twice",)
+
+    def test_an_unknown_kind_is_refused(self):
+        """The error lists what was found."""
+        probe = wb.probe(wb.FunctionGrader.from_source(self.SOURCE, name="same"), self.ROWS, progress=False)
+        with pytest.raises(ReportError, match="no finding 'unit'"):
+            probe.allow("unit")
+
+    def test_it_is_in_the_certificate(self):
+        """The answer is a part of the evidence."""
+        grader = wb.FunctionGrader.from_source(self.SOURCE, name="same")
+        grader.validate()
+        allowed = wb.probe(grader, self.ROWS, progress=False).allow("entry-twice")
+        probe = wb.probe(allowed, self.ROWS, progress=False)
+        made = wb.certificate(allowed, allowed.run(self.ROWS, progress=False), probes=probe)
+        assert made.graders[0].probe.allowed == ("entry-twice",)
+        assert "entry-twice allowed" in str(made)
+
+
+def test_a_probe_ends_in_time():
+    """The findings are those of the texts graded so far, and a note reports it."""
+    source = "import time\nasync def grade(thread):\n    time.sleep(0.01)\n    return float(len(thread.completion() or ''))\n"
+    rows = [{"prompt": f"p{n}", "completion": "x", "expected": f"word{n}"} for n in range(10)]
+    probe = wb.probe(wb.FunctionGrader.from_source(source), rows, seconds=1.0, progress=False)
+    assert probe.seconds < 20
+    assert any("time limit" in note for note in probe.run_notes), probe.run_notes
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5", True])
+def test_a_time_limit_is_a_number_above_0(seconds):
+    """Anything else is an error before any text is graded."""
+    with pytest.raises(ReportError, match="seconds"):
+        wb.probe(wb.Contains("a"), [{"prompt": "p", "completion": "a"}], seconds=seconds, progress=False)
+
+
+def test_the_source_of_a_live_function_is_read():
+    """Its own texts, and those of its module that it names: here the word that it pays for."""
+
+    def reward(completions, **kwargs):
+        return [1.0 if "abracadabra" in text else 0.0 for text in completions]
+
+    rows = [{"prompt": f"Name word {n}", "completion": "x", "reference": f"word{n}y"} for n in range(10)]
+    kinds = [finding.kind for finding in wb.probe(reward, rows, progress=False).findings]
+    assert "magic-text" in kinds

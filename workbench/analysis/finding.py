@@ -112,6 +112,7 @@ class Severity(StrEnum):
 
     ERROR = "error"
     WARNING = "warning"
+    QUESTION = "question"
     NOTE = "note"
     WITHIN_LIMIT = "within_limit"
 
@@ -128,8 +129,8 @@ class Finding:
     Attributes:
         grader: Name of the grader.
         kind: The diagnostic, such as "saturated-high".
-        severity: "error" and "warning" are verdicts; a "note" is inconclusive, or a fact worth knowing; `WITHIN_LIMIT` means
-            that the grader is shown to be within the limit.
+        severity: "error" and "warning" are verdicts; a "question" of a probe is for the author to decide; a "note" is
+            inconclusive, or a fact worth knowing; `WITHIN_LIMIT` means that the grader is shown to be within the limit.
         statistic: What was measured, such as "share at 0.95 or above".
         value: The measured number; NaN if there is none.
         interval: Its 95 % confidence interval; None for a plain fact and for the `seed` preset. A verdict may require
@@ -265,6 +266,7 @@ _TIPS = {
 _SHAPES = {
     Severity.ERROR: "bad",
     Severity.WARNING: "bad",
+    Severity.QUESTION: "unsettled",
     Severity.NOTE: "note",
     Severity.WITHIN_LIMIT: "good",
 }

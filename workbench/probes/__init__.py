@@ -9,27 +9,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-import numpy as np
-
-from workbench.analysis.labels import read_labels
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import ReportError
 from workbench.core.progress import Bar, OnProgress
 from workbench.data.samples import Samples, as_samples
-from workbench.graders import Grader
+from workbench.graders import CustomGrader, Grader
 from workbench.graders.base import is_number
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget, as_budget
 from workbench.judges.kinds import Judge
 from workbench.probes.base import Base, establish
-from workbench.probes.board import Board, Pair, as_suite
+from workbench.probes.board import Board, Pair, as_suite, without_prompts
+from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
 from workbench.probes.probe_case import ProbeCase
-from workbench.probes.references import AcceptanceRule, rule_of
-from workbench.probes.result import Again as Again
+from workbench.probes.references import MOST, AcceptanceRule, rule_of
+from workbench.probes.regression import Again as Again
+from workbench.probes.regression import again as again
 from workbench.probes.result import Probe as Probe
-from workbench.probes.result import again as again
-from workbench.probes.search import attack, monotone, universal
+from workbench.probes.search import attack, form_paid, monotone, universal
 from workbench.probes.shapes import Mined, mine
 from workbench.probes.tried import Family, TriedText, families, texts_of
 from workbench.probes.variants import VARIANTS as VARIANTS
@@ -37,7 +35,6 @@ from workbench.probes.variants import Variant
 from workbench.probes.variants import variant as variant
 from workbench.probes.verdicts import ProbeVerdicts, verdicts
 from workbench.report.digests import fingerprints_of
-from workbench.report.settings import label_column
 from workbench.run.suite import Suite
 
 
@@ -51,6 +48,7 @@ class ProbeRunSettings:
             scores, else a score as high as that of the row's correct completion.
         budget: The maximum that judges may spend in the whole probe.
         store: Where judges' replies are stored.
+        seconds: Longest time of the probe, above 0; 60 by default, none for judges, which have a budget.
         progress: Whether to show a bar, or the function to call with the progress.
     """
 
@@ -58,6 +56,7 @@ class ProbeRunSettings:
     pass_threshold: float | None = None
     budget: Budget | float | None = None
     store: Any = None
+    seconds: float | None = None
     progress: bool | OnProgress = True
 
     @classmethod
@@ -79,17 +78,19 @@ class ProbeRunSettings:
             raise ReportError(
                 "pass_threshold must be a finite number", found=repr(mark), expected="such as 0.5"
             )
+        if made.seconds is not None and not (is_number(made.seconds) and 0 < made.seconds < math.inf):
+            raise ReportError("seconds must be a finite number above 0", found=repr(made.seconds))
         return made
 
 
+_SECONDS = 60.0
+"""Longest time of a probe of code: a usual one takes 1 to 3 s. Workbench default."""
 _CODE_ROWS, _JUDGE_ROWS = 40, 6
 """Rows drawn: with 40 the bound without a hit is 9 %; a judge gets about 40 requests per row. Workbench default."""
 _CODE_TRIES, _JUDGE_TRIES = 400, 12
 """Maximum number of texts of the search."""
 _REGRADED = 48
 """Texts that are graded twice, to see whether chance or state affects the scores. Workbench default."""
-_LOOKED_AT = 25
-"""Rows of the data that are read for each row drawn, so that prompts do not repeat. Workbench default."""
 
 
 def probe(
@@ -119,7 +120,8 @@ def probe(
         seed: For the rows drawn and the texts made: the same seed gives the same texts.
         against: A stricter grader: a known-bad text that it accepts too is not a finding, nor is a known-good one that it
             rejects.
-        settings: `labels`, `budget`, `store` and `progress`, as in `Suite.run`, and `pass_threshold`: the lowest score
+        settings: `labels`, `budget`, `store` and `progress`, as in `Suite.run`; `seconds`, the longest time of the probe (60
+            by default, none for judges); and `pass_threshold`: the lowest score
             that accepts a text. Without it the grader's own verdict decides, else the higher of two scores, else whether
             a wrong text scores as high as the correct completion of its row.
 
@@ -143,14 +145,23 @@ def probe(
         as_suite(against)  # rejected now rather than after thousands of texts
     judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
     whole = as_samples(samples)
-    data = _drawn(whole, _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed)
-    run = replace(run, labels=_labels_of(data, whole, run.labels))
+    mined = _mined(suite, _names(whole))
+    drawn = drawn_rows(whole, _count(rows, _JUDGE_ROWS if judge else _CODE_ROWS, 1), seed, mined, run.labels)
+    run = replace(run, labels=drawn.labels)
     count = _count(tries, _JUDGE_TRIES if judge else _CODE_TRIES, 0)
     board = Board(
-        suite, data, as_budget(run.budget), run.store, run.progress if callable(run.progress) else None
-    )
-    result = _probed(_Plan(board, run, judge, count, seed, against))
+        suite, drawn.samples, as_budget(run.budget), run.store, run.progress if callable(run.progress) else None,
+        own=() if judge else drawn.own, deadline=_deadline(run.seconds, judge=judge),
+    )  # fmt: skip
+    result = _probed(_Plan(board, mined, run, judge, count, seed, against))
     return replace(result, seconds=time.perf_counter() - start)
+
+
+def _deadline(seconds: float | None, *, judge: bool) -> float | None:
+    """When a probe ends, in the time of `time.monotonic()`."""
+    if seconds is None:
+        return None if judge else time.monotonic() + _SECONDS
+    return time.monotonic() + seconds
 
 
 @dataclass(frozen=True)
@@ -158,6 +169,7 @@ class _Plan:
     """The settings of one probe."""
 
     board: Board
+    mined: Mined
     run: ProbeRunSettings
     judge: bool
     tries: int
@@ -167,7 +179,7 @@ class _Plan:
 
 def _probed(plan: _Plan) -> Probe:
     board, fingerprints = plan.board, fingerprints_of(plan.board.suite)
-    mined = _mined(board.suite, [str(name) for name in board.samples.frame.columns])
+    mined = plan.mined
     threshold = plan.run.pass_threshold
     base = establish(
         board, mined, labels=plan.run.labels, pass_threshold=threshold, seed=plan.seed, judge=plan.judge
@@ -184,9 +196,9 @@ def _probed(plan: _Plan) -> Probe:
             found = attack(board, base, found, decide(found), tries=plan.tries, seed=plan.seed)
     decided = decide(found)
     return Probe(
-        board.name, board.samples, decided.findings, decided.notes, decided.consequences, tuple(board.notes),
+        board.name, board.samples, decided.findings, decided.notes, decided.consequences, decided.allowed, tuple(board.notes),
         tries=sum(outcome.tried for outcome in board.outcomes.values()), _families=tuple(found), _base=base,
-        _held=decided.held, fingerprints=fingerprints,
+        _held=decided.held, _suite=board.suite, fingerprints=fingerprints,
     )  # fmt: skip
 
 
@@ -194,7 +206,8 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
     """The results of every transformation, except what a stricter grader accepts too."""
     found = families(plan.board, base, made)
     if found and not plan.judge:
-        found += [*monotone(plan.board, base, found[0]), *universal(plan.board, base, found)]
+        more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
+        found += [*more, *universal(plan.board, base, found)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 
@@ -206,6 +219,8 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
     # A judge costs money, and may return anything; a text that names the reference reads it.
     alone = not (plan.judge or mined.reads([column])) and same_everywhere(board, base)
     form = alone and is_form_check(board)
+    prompt = not plan.judge and reads_prompt(board, base)
+    leaves = [part for entry in board.suite.entries for part in parts(entry.grader)]
 
     def decide(found: Sequence[Family]) -> ProbeVerdicts:
         texts = [text for family in found for text in family.texts]
@@ -227,6 +242,9 @@ def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Famil
                 len(some),
                 alone,
                 form,
+                prompt,
+                not any(isinstance(part, CustomGrader) for part in leaves),
+                frozenset(kind for entry in board.suite.entries for kind in entry.allows),
             )
         )
 
@@ -241,28 +259,19 @@ def _to_regrade(board: Board, base: Base) -> list[Pair]:
     return list(dict.fromkeys([*spread[0], *spread[1]]))
 
 
-def _drawn(samples: Samples, count: int, seed: int) -> Samples:
-    """Rows that can be read, one per prompt if there are enough prompts."""
-    samples.require_answers()
-    # Of a large dataset only some rows are read.
-    some = samples.needing("completion").draw(_LOOKED_AT * count, seed=seed)
-    problems, groups = some.problems, some.groups
-    readable = [row for row in range(len(some)) if row not in problems]
-    order = np.random.default_rng(seed).permutation(readable).tolist()
-    first: dict[Any, int] = {}
-    for row in order:
-        first.setdefault(groups[row], row)
-    chosen = dict.fromkeys([*first.values(), *order])
-    return some.take(sorted([*chosen][:count]))
-
-
-def _labels_of(data: Samples, whole: Samples, labels: Any) -> Any:
-    """The labels of the rows drawn, from those of all rows."""
-    if labels is None:
-        return None
-    codes = read_labels(label_column(whole, labels), len(whole))
-    meaning = dict(zip(whole.row_numbers.tolist(), codes.tolist(), strict=True))
-    return [{1: True, 0: False}.get(meaning[row]) for row in data.row_numbers.tolist()]
+def _names(samples: Samples) -> list[str]:
+    """Names that a grader may look up in a row: columns, roles, and keys of objects in the first rows."""
+    names = [str(name) for name in samples.frame.columns]
+    cells = [cell for row in samples.frame.head(LOOKED_AT).itertuples(index=False) for cell in row]
+    return list(
+        dict.fromkeys(
+            [
+                *names,
+                *samples.columns,
+                *(str(key) for cell in cells if isinstance(cell, dict) for key in cell),
+            ]
+        )
+    )
 
 
 def _mined(suite: Suite, columns: Sequence[str]) -> Mined:
@@ -271,7 +280,7 @@ def _mined(suite: Suite, columns: Sequence[str]) -> Mined:
         return mined[0]
     joined = {
         name: tuple(dict.fromkeys(item for one in mined for item in getattr(one, name)))
-        for name in ("words", "heaps", "numbers", "keys", "frames")
+        for name in ("words", "heaps", "numbers", "keys", "frames", "signs", "missing")
     }
     text = "\n".join(one.text for one in mined)
     return Mined(
@@ -373,6 +382,19 @@ def same_everywhere(board: Board, base: Base) -> bool:
     board.grade(pair for both in pairs for pair in both)
     known = [both for both in pairs if all(pair in board.outcomes for pair in both)]
     return bool(known) and all(_said(board, one) == _said(board, other) for one, other in known)
+
+
+def reads_prompt(board: Board, base: Base) -> bool:
+    """Whether texts without content are accepted, and rejected if the prompt has another text: it is graded too."""
+    texts = ("", *(row.other for row in base.rows[:1] if row.others))
+    accepted = [
+        (row, text) for row in range(len(base.rows)) for text in texts if base.rule.takes(board, row, text)
+    ][:_MOVED]
+    if len(accepted) < _LEVELS:
+        return False
+    other = Board(board.suite, without_prompts(board.samples), deadline=board.deadline)
+    other.grade(accepted)
+    return base.rule.share(other, accepted) <= 1 - MOST
 
 
 def _moved(base: Base) -> list[tuple[Pair, Pair]]:

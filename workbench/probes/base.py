@@ -54,7 +54,7 @@ class Base:
         shape: The form in which the reference is accepted.
         shape_rate: Share of the rows with a reference whose reference is accepted in it; NaN without references.
         free: Whether the grader accepts references in sentences of several kinds.
-        embeds: Whether it accepts references with other text around them, such as in rows' completions.
+        embeds: Whether it accepts references with any other text before them.
         number_alone: Whether it accepts the bare number of references such as "33 kg": their words are not compared.
         right: Rows whose correct completion is accepted, by position, with that text.
         references: Text of each row's reference, by position.
@@ -110,17 +110,26 @@ def establish(
     simple = [PLAIN, *FREE[: _JUDGED_SENTENCES if judge else len(FREE)]]
     tried.grade(simple)
     board.grade(contrast_pairs(board, others, seed, judge=judge))
-    board.grade((row, text) for row, (_, text) in enumerate(texts) if text)
+    owned = [board.own_texts(row) for row in range(len(samples))]
+    board.grade((row, text) for row, some in enumerate(owned) for text in some)
     shapes = simple
     if known and not judge and tried.rate(PLAIN, tried.rule(simple)) < HALF:
-        examples = [(texts[row][1], references[row]) for row in sorted(known, key=lambda row: not good[row])]
+        examples = [
+            (text, references[row])
+            for row in sorted(known, key=lambda row: not good[row])
+            for text in owned[row]
+        ]
         shapes = shapes_for(mined, _accepted_first(board, tried.rule(simple), examples, known))
     chosen, rule = tried.choose(shapes)
     right = tried.right(chosen, rule)
-    forms = () if judge else _other_forms(tried, rule, chosen, board, mined, texts)
+    takes = {
+        row: tuple(text for text in some if rule.takes(board, row, text)) for row, some in enumerate(owned)
+    }
+    forms = () if judge else _other_forms(tried, rule, chosen, mined, takes)
     rows = []
     for row, (prompt, completion) in enumerate(texts):
-        is_good = bool(completion) and (good[row] or rule.takes(board, row, completion))
+        is_good = bool(completion) and (good[row] or completion in takes[row])
+        known_good = completion if is_good else next(iter(takes[row]), None) or right.get(row)
         rows.append(
             ProbeRow(
                 row,
@@ -131,10 +140,15 @@ def establish(
                 mined,
                 chosen,
                 seed,
-                good=completion if is_good else right.get(row),
+                good=known_good,
+                columns=samples.threads[row].metadata or {},
+                own=owned[row],
+                accepted=takes[row],
                 mended=chosen.mends,
                 forms=forms,
-                alternatives=tuple(texts_in(written[row])) if references[row] != written[row] else (),
+                alternatives=_alternatives(
+                    references[row], written[row], samples.threads[row].metadata or {}
+                ),
                 wants_nothing=row in nothing,
             )
         )
@@ -146,11 +160,36 @@ def establish(
         shape=chosen,
         shape_rate=len(right) / len(known) if known else math.nan,
         free=free,
-        embeds=free or any(map(_has_more, rows)),
+        embeds=free
+        or (
+            any(map(_has_more, rows))
+            and (any(row.is_letter for row in rows) or _takes_words_before(board, rule, chosen, references))
+        ),
         number_alone=not judge and _takes_bare_numbers(board, rule, chosen, references),
         right=right,
         references=references,
     )
+
+
+_BEFORE = "Let me think about that.\n\n"
+
+
+def _takes_words_before(board: Board, rule: AcceptanceRule, form: Shape, references: Sequence[str]) -> bool:
+    """Whether the form is accepted after words that no prompt requires."""
+    pairs = [(row, _BEFORE + form(text)) for row, text in enumerate(references) if text]
+    board.grade(pairs)
+    return rule.share(board, pairs) >= MOST
+
+
+def _alternatives(reference: str, written: str, columns: Mapping[str, Any]) -> tuple[str, ...]:
+    """Other correct completions: the entries of a list of which the reference is one, in its cell or in another column."""
+    listed = entries if reference != written and reference in (entries := texts_in(written)) else []
+    for value in columns.values():
+        cells = value.values() if isinstance(value, Mapping) else [value]
+        for cell in cells:
+            if isinstance(cell, list | tuple) and reference and reference in cell:
+                listed += [entry for entry in cell if isinstance(entry, str) and entry.strip()]
+    return tuple(dict.fromkeys(listed))
 
 
 def _has_more(row: ProbeRow) -> bool:
@@ -165,19 +204,10 @@ def _has_more(row: ProbeRow) -> bool:
 
 
 def _other_forms(
-    tried: _Tried,
-    rule: AcceptanceRule,
-    chosen: Shape,
-    board: Board,
-    mined: Mined,
-    texts: Sequence[tuple[str, str]],
+    tried: _Tried, rule: AcceptanceRule, chosen: Shape, mined: Mined, takes: Mapping[int, Sequence[str]]
 ) -> tuple[Shape, ...]:
     """Other forms than the chosen one in which nearly all references are accepted: usual ones, and those of accepted completions."""
-    accepted = [
-        (completion, tried.references[row])
-        for row, (_, completion) in enumerate(texts)
-        if completion and rule.takes(board, row, completion)
-    ]
+    accepted = [(text, tried.references[row]) for row, texts in takes.items() for text in texts]
     shapes = [
         shape
         for shape in shapes_for(mined, accepted)
@@ -246,7 +276,7 @@ def _accepted_first(
     board: Board, rule: AcceptanceRule, examples: Sequence[tuple[str, str]], known: Sequence[int]
 ) -> list[tuple[str, str]]:
     """Examples, sorted so that accepted completions are first."""
-    accepted = {board.samples_text(row) for row in known if rule.takes(board, row, board.samples_text(row))}
+    accepted = {text for row in known for text in board.own_texts(row) if rule.takes(board, row, text)}
     return sorted(examples, key=lambda example: example[0] not in accepted)
 
 

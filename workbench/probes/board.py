@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +23,9 @@ from workbench.run.suite import Suite
 
 Pair = tuple[int, str | None]
 """A row's position among those drawn, and a text that replaces its completion; None for no completion."""
+
+_MAX_OWN = 12
+"""Maximum completions of the data that are graded in one row. Workbench limit."""
 
 _NOT_TRIED = frozenset(
     {
@@ -59,6 +63,8 @@ class Board:
         budget: Remaining budget for judges; None for no limit.
         store: Where judges' replies are stored; None for no store.
         listen: Called with the number of graded texts.
+        deadline: The time of `time.monotonic()` at which the last texts are graded; None for no limit.
+        own: The completions that the data has for each row; () for only the row's own one.
         outcomes: By row and text.
     """
 
@@ -67,9 +73,12 @@ class Board:
     budget: Budget | None = None
     store: Any = None
     listen: OnProgress | None = None
+    own: tuple[tuple[str, ...], ...] = ()
+    deadline: float | None = None
     outcomes: dict[Pair, ProbeOutcome] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     stopped: bool = False
+    is_late: bool = False
     _texts: list[str] = field(default_factory=list)
 
     @property
@@ -83,6 +92,11 @@ class Board:
             self._texts = [thread.completion() or "" for thread in self.samples.threads]
         return self._texts[row]
 
+    def own_texts(self, row: int) -> tuple[str, ...]:
+        """The completions that the data has for a row, its own first, at most `_MAX_OWN`."""
+        own, text = self.own[row] if row < len(self.own) else (), self.samples_text(row)
+        return tuple(dict.fromkeys(filter(None, (text, *own))))[:_MAX_OWN]
+
     def grade(self, pairs: Iterable[Pair]) -> None:
         """Grade the pairs that have no grade yet, in one run."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.outcomes]
@@ -91,7 +105,13 @@ class Board:
         report = self._run(new, self._heard)
         self.outcomes.update(zip(new, self._outcomes(report), strict=True))
         self._spend(report.grades.values(), sum(self.outcomes[pair].tried for pair in new))
-        self.notes += [note for note in report.notes if note not in self.notes]
+        notes = [note for note in report.notes if not (self.is_late and note.startswith("Interrupted"))]
+        self.notes += [note for note in notes if note not in self.notes]
+        if self.is_late:
+            self.stopped = True
+            self.notes.append(
+                "The time limit of the probe was reached: the findings are those of the texts graded so far."
+            )
         self.stopped = self.stopped or any(
             note.startswith(("Interrupted", "Budget exhausted")) for note in report.notes
         )
@@ -116,6 +136,9 @@ class Board:
         return [_outcome(row, grades) for row in range(len(grades))]
 
     def _heard(self, progress: Progress) -> object:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            self.is_late = True
+            return False
         if self.listen is None:
             return True
         return self.listen(replace(progress, done=len(self.outcomes) + progress.done))
@@ -187,6 +210,31 @@ def _answered(cell: Any, text: str | None) -> Any:
     if messages and messages[-1].get("role") == "assistant":
         messages = messages[:-1]
     return messages if text is None else [*messages, {"role": "assistant", "content": text}]
+
+
+_NEUTRAL = "Please reply."
+
+
+def without_prompts(samples: Samples) -> Samples:
+    """Rows whose every turn before the completion has the same text, all else unchanged."""
+    roles = samples.columns
+    frame = samples.frame.reset_index(drop=True)
+    for role in ("messages", "prompt"):
+        if role in roles:
+            cells = frame[roles[role]].tolist()
+            frame[roles[role]] = pd.Series(list(map(_neutral, cells)), dtype=object)
+    return Samples(frame, columns=roles, source=samples.source)
+
+
+def _neutral(cell: Any) -> Any:
+    """A prompt, or chat messages, with another text in every turn."""
+    if isinstance(cell, str):
+        return _NEUTRAL
+    try:
+        messages = list(messages_of(cell) or [])
+    except CellError:
+        return cell
+    return [{"role": message.get("role"), "content": _NEUTRAL} for message in messages]
 
 
 def as_suite(grader: Any) -> Suite:

@@ -12,7 +12,9 @@ from workbench.core.display_text import one_line
 from workbench.probes.base import Base
 from workbench.probes.board import Pair
 from workbench.probes.references import HALF, MOST
+from workbench.probes.rows_apart import sets_apart
 from workbench.probes.shapes import PLAIN, Mined
+from workbench.probes.signs import begins_with_removed, reason
 from workbench.probes.tried import Family, TriedText
 
 
@@ -31,6 +33,9 @@ class ProbeCase:
         changed: Texts that got another score when they were graded again.
         regraded: Number of texts graded again.
         alone: Whether the same text gets the same grade in rows with another prompt or reference.
+        reads_prompt: Whether texts that it accepts are rejected with another prompt.
+        allows: Kinds of findings that the grader allows on purpose.
+        own_thread: Whether it is called with a conversation: a trainer's function always gets a completion.
         form: Whether its name, docstrings and settings show that it is a check of the form.
     """
 
@@ -45,6 +50,9 @@ class ProbeCase:
     regraded: int = 0
     alone: bool = False
     form: bool = False
+    reads_prompt: bool = False
+    own_thread: bool = True
+    allows: frozenset[str] = frozenset()
 
     @property
     def is_form_check(self) -> bool:
@@ -92,10 +100,20 @@ class ProbeCase:
         verb = "accepts" if variant.expects == "reject" else "rejects the reference"
         mends = variant.name == "as-it-is" and self.base.shape.mends
         message = f"{verb} {variant.says}: {len(wrong):,} of {len(rows):,} rows{self.example(family)}"
+        cause = self.cause(variant.name, wrong)
         return self.about(
-            variant.name, severity, message + (f"; accepts it {self.base.shape.name}" if mends else ""), variant.advice,
+            variant.name, severity, message + (f"; accepts it {self.base.shape.name}" if mends else "") + cause, variant.advice,
             family, family.fooled,
         )  # fmt: skip
+
+    def cause(self, kind: str, rows: Sequence[int]) -> str:
+        """What explains a finding, to end its sentence: what sets its rows apart, and the line of the source; "" if unknown."""
+        apart = sets_apart(self.base, rows)
+        stripped = [sign for sign in self.mined.signs if sign.kind == "strip-set"]
+        if stripped and not all(begins_with_removed(stripped, self.base.references[row]) for row in rows):
+            stripped = []
+        signs = [sign for sign in self.mined.signs if sign.kind != "strip-set" or stripped]
+        return (f", all rows {apart}" if apart else "") + reason(signs, kind)
 
     def about(
         self,

@@ -14,7 +14,7 @@ from workbench.data.samples import Samples
 from workbench.probes.board import Board, Pair, ProbeOutcome
 from workbench.probes.shapes import Mined, apart, as_text, gibberish, mentions, number_in, parsed_json, same
 
-_EQUAL, _CLOSE, _LOST_HALF = 1 - 1e-6, 0.9, 0.5
+_EQUAL, _CLOSE, _LOST_HALF = 1 - 1e-9, 0.9, 0.5
 """Shares of the span between the lowest score seen and the correct completion's.
 
 A near miss may score nearly as high as the correct completion, but not as high; a text that is not a completion at all has

@@ -76,7 +76,7 @@ def _accepted(board: Board, base: Base) -> Mapping[int, list[str]]:
     groups = board.samples.group_codes.tolist()
     found: dict[int, list[str]] = {}
     for row in range(len(groups)):
-        for text in (board.samples_text(row), base.right.get(row, "")):
+        for text in (*board.own_texts(row), base.right.get(row, "")):
             if text and base.rule.takes(board, row, text):
                 found.setdefault(groups[row], []).append(text)
     first = {group: row for row, group in reversed(list(enumerate(groups)))}
@@ -85,7 +85,7 @@ def _accepted(board: Board, base: Base) -> Mapping[int, list[str]]:
 
 def _completions(board: Board) -> list[str]:
     """The rows' own completions, the longest of the short ones first: they are the most likely to combine everything."""
-    texts = {board.samples_text(row) for row in range(len(board.samples))}
+    texts = {text for row in range(len(board.samples)) for text in board.own_texts(row)}
     return sorted((text for text in texts if 0 < len(text) <= _SHORT), key=len, reverse=True)
 
 
@@ -166,10 +166,39 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
         _judged(board, base, number, [" ".join([one] * times) for times in (1, *_TIMES)])
         for number, both in once.items()
         for one in both
+        if (number, " ".join([one] * _TIMES[-1])) in board.outcomes  # a probe may end early
     ]
-    rises = np.mean([text.wrong for text in texts])
+    rises = np.mean([text.wrong for text in texts]) if texts else 0.0
     kept = texts if rises >= _MIN_SHARE / 2 else [replace(text, wrong=False) for text in texts]
     return [Family(MORE, tuple(kept), like.groups, float("nan"))]
+
+
+_PAID = 0.25
+"""Share of the span of scores from which a form alone is paid. Workbench limit: a tenth for the form is usual."""
+
+FORM = Variant(
+    "form-paid", "reject", "the form alone: a part of the reward without a result", lambda _: (), alarm="always", rank=48, least=2,
+    judges=False, question=True, asked=True, advice="pay for the form only if the result is right: multiply instead of adding",
+)  # fmt: skip
+
+
+def form_paid(base: Base, found: Sequence[Family]) -> list[Family]:
+    """Empty forms that get a part of the reward, while a text without content gets the least; none if scores have two levels."""
+    by_name = {family.variant.name: family for family in found}
+    shells, plain = by_name.get("format-shell"), by_name.get("gibberish")
+    rule = base.rule
+    if rule.mark is not None or shells is None or plain is None:
+        return []
+    span = rule.usual - rule.floor
+    least = rule.floor + _PAID * span
+    nothing = [text.outcome.score for text in plain.texts if text.outcome.score == text.outcome.score]
+    if span <= 0 or not nothing or max(nothing) >= least:
+        return []
+    texts = tuple(
+        replace(text, wrong=bool(text.outcome.score >= least) and not rule.accepts(text.row, text.outcome))
+        for text in shells.texts
+    )
+    return [Family(FORM, texts, shells.groups, float("nan"))] if any(text.wrong for text in texts) else []
 
 
 def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> TriedText:

@@ -8,15 +8,16 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.python_text import parse
-from workbench.graders import Grader
+from workbench.graders import CustomGrader, Grader
 from workbench.graders.serialization import parts
 from workbench.judges.kinds import Judge
+from workbench.probes.signs import Sign, columns_read, signs_of
 
 _MAX_WORDS, _MAX_NUMBERS, _LONGEST = 24, 6, 200
 _READS = re.compile(r"\b(?:ground_truth|reference|expected|solution_gold|gold|\.label)\b")
@@ -41,6 +42,8 @@ class Mined:
         frames: The texts before and after a correct completion according to its patterns.
         rubric: Its docstrings, or a judge's criteria.
         readable: Whether there was a text to read.
+        signs: Places in it that are known causes of holes.
+        missing: Names of columns that it looks up and no row has.
     """
 
     text: str = ""
@@ -51,6 +54,8 @@ class Mined:
     frames: tuple[tuple[str, str], ...] = ()
     rubric: str = ""
     readable: bool = False
+    signs: tuple[Sign, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def reads(self, names: Iterable[str]) -> bool:
         """Whether the text looks the reference up, by a usual name or by one of the columns' names."""
@@ -65,8 +70,12 @@ def mine(grader: Grader, columns: Iterable[str] = ()) -> Mined:
         columns: Names of the rows' columns, which are not completions.
     """
     sources = [part.source.text for part in parts(grader) if hasattr(part, "source")]
-    if sources:
-        return _of_source("\n".join(sources), frozenset(columns))
+    live = [text for part in parts(grader) if isinstance(part, CustomGrader) and (text := part.source_text())]
+    if sources or live:
+        mined = _of_source("\n".join([*sources, *live]), frozenset(columns))
+        is_one_text = len(sources) == 1 and not live
+        signs = mined.signs if is_one_text else tuple(replace(sign, line=0) for sign in mined.signs)
+        return replace(mined, signs=signs)
     if any(isinstance(part, Judge) for part in parts(grader)):
         told = "\n".join(_texts(grader.spec()))
         return Mined(told, rubric=told[:4_000])
@@ -135,6 +144,8 @@ def _mined(
         tuple(dict.fromkeys(frame for pattern in patterns if (frame := _frame(pattern)) is not None))[:6],
         rubric,
         readable=True,
+        signs=signs_of(text),
+        missing=tuple(name for name in columns_read(text) if columns and name not in columns),
     )
 
 

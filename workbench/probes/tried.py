@@ -92,6 +92,10 @@ class Family:
         return self.share.interval()
 
 
+_CHANGED = 29
+"""Rank from which texts change the reference: such a text may contain another correct completion."""
+
+
 def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | None]]:
     """All texts of every transformation and row; known-good forms only if the reference is accepted.
 
@@ -110,6 +114,8 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
             texts = list(dict.fromkeys(variant.make(row)))
             if variant.expects == "reject":
                 texts = [text for text in texts if not row.is_right(text)]
+                if variant.rank >= _CHANGED:
+                    texts = [text for text in texts if not row.names_alternative(text)]
             for text in texts[:1] if judge else texts:
                 yield variant, row.number, text
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from workbench.analysis.finding import Finding, Severity
 from workbench.core.display_text import counted, one_line
 from workbench.probes.probe_case import ProbeCase
-from workbench.probes.references import MOST
+from workbench.probes.references import HALF, MOST
 from workbench.probes.shapes import PLAIN
+from workbench.probes.signs import reason
 from workbench.probes.tried import Family
 
 _NOTHING = ("empty", "whitespace", "one-character", "opener", "gibberish", "padding", "prompt-echo")
@@ -33,9 +34,13 @@ _ANY_ANSWER = _BESIDE | {
     "case-that-matters",
 }  # fmt: skip
 """Consequences of accepting any completion, regardless of its content."""
+_OF_STUBS = frozenset({"stub", "equal-object", "prints-verdict", "exits-early"})
+"""Consequences of accepting any program, or any text."""
 _MIN_SHARE = 0.9
 """Share of a consequence's rows that its cause has to reach."""
 _FEW_FAILURES = 3
+_LAST_EMPTY = 13
+"""Highest rank of transformations whose texts contain no result."""
 
 
 def leading(case: ProbeCase, proven: Sequence[Family]) -> list[Finding]:
@@ -84,7 +89,7 @@ def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
         return
     texts = [text for family in families for text in family.fooled]
     total = sum(len(family.texts) for family in families)
-    message = f"accepts any text, even texts without content: {len(texts):,} of {total:,}"
+    message = f"accepts any text, even texts without content: {len(texts):,} of {total:,}{_of_all(case)}"
     yield case.count(
         "accepts-anything",
         Severity.ERROR,
@@ -93,6 +98,16 @@ def _accepts_anything(case: ProbeCase) -> Iterator[Finding]:
         texts,
         total,
     )
+
+
+def _of_all(case: ProbeCase) -> str:
+    """Why a grader decides the same for every text: a column that no row has, the prompt, or a line of its source."""
+    if case.mined.missing:
+        listed = ", ".join(map(repr, case.mined.missing[:3]))
+        return f"; it looks up the column {listed}, which no row has"
+    if case.reads_prompt:
+        return f"; with another prompt the same texts are rejected: it reads the prompt as a part of the completion{reason(case.mined.signs, 'prompt-read')}"
+    return reason(case.mined.signs, "accepts-anything")
 
 
 def _takes_any(case: ProbeCase) -> bool:
@@ -114,6 +129,7 @@ def _shared_rows(proven: Sequence[Family]) -> set[int]:
 def _accepts_anything_somewhere(case: ProbeCase, proven: Sequence[Family]) -> Iterator[Finding]:
     """On a few rows any text passes, while others reject it: what these rows have in common is the cause."""
     families, rows = _content_free(proven), _shared_rows(proven)
+    texts = [text for family in families for text in family.fooled if text.row in rows]
     if (
         len(families) < _SEVERAL
         or not rows
@@ -128,11 +144,10 @@ def _accepts_anything_somewhere(case: ProbeCase, proven: Sequence[Family]) -> It
         f", where the reference is {listed}: as if nothing were left of it after it is normalised"
         if references
         else ""
-    )
+    ) + case.cause("accepts-anything-on-some-rows", sorted(rows))
     message = (
         f"accepts any text, even an empty one, on {len(rows):,} of {len(families[0].rows):,} rows{where}"
     )
-    texts = [text for family in families for text in family.fooled if text.row in rows]
     advice = "look at what becomes of these references when they are normalised or parsed: an empty reference must not match"
     yield case.about("accepts-anything-on-some-rows", Severity.ERROR, message, advice, families[0], texts)
 
@@ -148,12 +163,14 @@ def _accepts_nothing(case: ProbeCase) -> Iterator[Finding]:
     ):
         return
     count = len(as_it_is.rows)
+    missing = ", ".join(map(repr, case.mined.missing[:3]))
     message = (
         f"accepts nothing: the reference was graded in many forms on {count:,} rows, and rejected in all"
+        f"{f'; it looks up the column {missing}, which no row has' if missing else ''}"
     )
     advice = "check which texts the grader compares; pass labels= to mark the rows that are good"
     yield case.count(
-        "accepts-nothing", Severity.WARNING, message, advice, as_it_is.fooled, len(as_it_is.texts)
+        "accepts-nothing", Severity.QUESTION, message, advice, as_it_is.fooled, len(as_it_is.texts)
     )
 
 
@@ -185,7 +202,11 @@ def follows_from(family: Family, lead: Sequence[Finding], proven: Sequence[Famil
 def _follows(family: Family, lead: Finding, proven: Sequence[Family]) -> bool:
     name = family.variant.name
     if lead.kind == "mention":
-        return name in MENTIONS or name == "one-for-all" or (name in _INSIDE and _has_inside(proven))
+        return (
+            name in MENTIONS
+            or name in {"one-for-all", "prompt-copied", "echo-then-wrong", "option-text"}
+            or (name in _INSIDE and _has_inside(proven))
+        )
     if lead.kind == "accepts-anything-on-some-rows":
         return family.variant.expects == "reject" and set(family.wrong_rows) <= _shared_rows(proven)
     if lead.kind == "accepts-anything":
@@ -193,10 +214,23 @@ def _follows(family: Family, lead: Finding, proven: Sequence[Family]) -> bool:
     return lead.kind in {"inconsistent", "fails"} or name == "as-it-is"
 
 
+def _is_of_empty_rows(family: Family, proven: Sequence[Family]) -> bool:
+    """Whether a text without content passes on all rows of a finding, and on few others: then any text does there."""
+    if family.variant.expects != "reject" or family.variant.rank <= _LAST_EMPTY or family.share.value >= HALF:
+        return False
+    empty = [{*one.wrong_rows} for one in proven if one.variant.gross and one.variant.alarm == "always"]
+    return any({*family.wrong_rows} <= rows and len(rows) <= 2 * len(family.wrong_rows) for rows in empty)
+
+
 def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
     """Whether any completion passes, or any text of that length, on as many rows."""
     shares = {one.variant.name: one.share.value for one in proven}
     name, least = family.variant.name, _MIN_SHARE * family.share.value
+    if _is_of_empty_rows(family, proven):
+        return True
+    causes = [cause for cause in ("gibberish", "stub") if cause != name]
+    if name in _OF_STUBS and max(shares.get(cause, 0.0) for cause in causes) >= least:
+        return True
     no_meaning = max(shares.get(cause, 0.0) for cause in ("gibberish", "padding", "opener"))
     if no_meaning and no_meaning >= least and (name in _BESIDE or name == "glued"):
         return True
@@ -234,7 +268,11 @@ def _meaningless(case: ProbeCase) -> Family | None:
 
 def failing(case: ProbeCase) -> Iterator[Finding]:
     """Texts on which the grader fails although any completion may look like them: an error is not a score of 0."""
-    families = [family for family in case.found if family.variant.crash and family.failed]
+    families = [
+        family
+        for family in case.found
+        if family.variant.crash and family.failed and (case.own_thread or family.variant.name != "missing")
+    ]
     texts = [text for family in families for text in family.failed]
     if not texts or (case.judge and len(texts) < _FEW_FAILURES) or list(_fails_always(case)):
         return
@@ -242,7 +280,7 @@ def failing(case: ProbeCase) -> Iterator[Finding]:
     message = f"fails, and gives no score, on {what}: {one_line(texts[0].outcome.error, 160)}"
     advice = "any completion may look like that: catch it, and return 0.0"
     yield case.count(
-        "fails", Severity.WARNING, message, advice, texts, sum(len(family.texts) for family in families)
+        "fails", Severity.QUESTION, message, advice, texts, sum(len(family.texts) for family in families)
     )
 
 
@@ -254,6 +292,9 @@ _SYSTEMATIC = 0.2
 """Share of rows from which the rejection of a form is the grader's rule rather than a coincidence. Workbench limit."""
 _ORDERS = frozenset({"injection", "fake-verdict", "closed-delimiter"})
 _LATER = 50
+_OF_VALUES = frozenset({"other-answer", "other-values", "empty-values", "cast-value"})
+_SCHEMA = re.compile(r"schema|\bstructure\b|\bkeys\b|\btypes?\b|well-?formed|valid JSON", re.IGNORECASE)
+"""Terms of a description that compares the keys and types of JSON: then other values may be intended."""
 _SAY_ALL = frozenset({"accepts-anything", "fails", "inconsistent"})
 """Causes that make properties irrelevant."""
 
@@ -266,25 +307,30 @@ class ProbeVerdicts:
         findings: Confirmed holes, the cause first.
         notes: Properties: true of sound graders too.
         consequences: Findings that add nothing to a cause among `findings`.
+        allowed: Findings that the grader allows on purpose.
         held: Transformations that apply to this grader: the correct grade of their texts is known.
     """
 
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
     consequences: tuple[Finding, ...]
+    allowed: tuple[Finding, ...]
     held: frozenset[str]
 
 
 def verdicts(case: ProbeCase) -> ProbeVerdicts:
     """Evaluate all results of one grader."""
     fooled = [family for family in sorted(case.found, key=lambda one: _order(case, one)) if family.wrong_rows]
-    proven = [family for family in fooled if _is_alarm(case, family)]
-    told = [family for family in fooled if family not in proven and _is_worth_telling(case, family)]
+    alarms = [family for family in fooled if _is_alarm(case, family)]
+    allowed = [family for family in alarms if family.variant.name in case.allows]
+    proven = [family for family in alarms if family not in allowed]
+    told = [family for family in fooled if family not in alarms and _is_worth_telling(case, family)]
     if case.is_form_check:
         told = [family for family in told if says_more(family)]
     lead = leading(case, proven)
     follows = [family for family in proven if follows_from(family, lead, proven)]
     own = [case.finding(family, _severity(case, family)) for family in proven if family not in follows]
+    own.sort(key=lambda finding: finding.severity != Severity.ERROR)
     if lead and lead[0].kind in _SAY_ALL:
         told = []
     notes = [*form_only(case), *(case.finding(family, Severity.NOTE) for family in told)]
@@ -292,6 +338,7 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
         (*lead, *own, *failing(case)),
         tuple(notes),
         tuple(case.finding(family, _severity(case, family)) for family in follows),
+        tuple(case.finding(family, Severity.NOTE) for family in allowed),
         frozenset(family.variant.name for family in case.found if _is_meant(case, family)),
     )
 
@@ -299,7 +346,8 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
 def _order(case: ProbeCase, family: Family) -> tuple[int, float]:
     """Its position: orders to a judge come first for a judge, and last for code."""
     later = _LATER if family.variant.name in _ORDERS and not case.judge else 0
-    return family.variant.rank + later, -family.share.value
+    rare = _LATER if family.share.value < _SYSTEMATIC and family.variant.expects == "reject" else 0
+    return family.variant.rank + later + rare, -family.share.value
 
 
 def _severity(case: ProbeCase, family: Family) -> Severity:
@@ -308,11 +356,18 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
     A grader that accepts the number alone may ignore the unit on purpose: only its author can decide.
     """
     if (
+        family.variant.name == "as-it-is"
+        and family.share.value < HALF
+        and case.cause("as-it-is", family.wrong_rows)
+    ):
+        return Severity.ERROR  # on these rows nothing can pass, and what they have in common is the cause
+    if (
         family.variant.expects == "accept"
         or family.variant.question
+        or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
-        return Severity.WARNING
+        return Severity.QUESTION
     return Severity.ERROR
 
 
@@ -321,9 +376,17 @@ def _is_alarm(case: ProbeCase, family: Family) -> bool:
     if not _is_meant(case, family):
         return False
     rejects = family.variant.expects == "reject"
+    if (
+        family.variant.name == "as-it-is"
+        and family.share.value >= MOST
+        and any(row.accepted for row in case.base.rows)
+    ):
+        return False  # the reference is not written as a completion is, such as a table of values
     if case.judge:
         return family.interval.lo > (_JUDGE_ACCEPTS if rejects else _JUDGE_REJECTS)
     if not rejects and family.variant.name != "as-it-is" and family.share.value < _SYSTEMATIC:
+        return False
+    if family.variant.question and rejects and family.share.value < HALF:
         return False
     least = family.variant.least if rejects else 2
     return len(family.wrong_rows) >= (least if len(family.rows) >= _FEW_ROWS else 2)
@@ -340,8 +403,10 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
         return False
     if variant.needs and not case.does(variant.needs):
         return False
-    if variant.seen and not any(re.search(variant.seen, row.completion) for row in case.base.rows):
+    if variant.seen and not any(re.search(variant.seen, text) for row in case.base.rows for text in row.own):
         return False
+    if variant.asked and variant.alarm == "always":
+        return True
     if case.is_form_check:
         return variant.alarm == "form" and case.mined.readable and not case.takes("gibberish")
     held = {

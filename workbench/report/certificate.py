@@ -327,6 +327,8 @@ def _probe(probe: Probed | None) -> str:
     if probe is None:
         return "none"
     tried = f"{counted(probe.texts, 'text')} tried on {counted(probe.rows, 'row')}"
+    if probe.allowed:
+        tried += f", {', '.join(one_line(kind, 40) for kind in probe.allowed[:5])} allowed"
     if not probe.holes:
         return f"{tried}, no hole found" if probe.texts else "nothing could be tried"
     holes = ", ".join(one_line(hole, 40) for hole in probe.holes[:5])

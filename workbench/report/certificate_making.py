@@ -54,6 +54,10 @@ class ProbeLike(Protocol):
         """The holes."""
 
     @property
+    def allowed(self) -> Sequence[Finding]:
+        """What was found and is intended."""
+
+    @property
     def fingerprints(self) -> Mapping[str, Mapping[str, str]]:
         """Digests of the settings of what was probed, by name."""
 
@@ -231,9 +235,10 @@ def _probed(
 
 
 def _found(probe: ProbeLike) -> Probed:
-    return Probed(
-        len(probe.samples), probe.tries, tuple(dict.fromkeys(finding.kind for finding in probe.findings))
+    holes, allowed = (
+        tuple(dict.fromkeys(one.kind for one in some)) for some in (probe.findings, probe.allowed)
     )
+    return Probed(len(probe.samples), probe.tries, holes, allowed)
 
 
 def _time_text(made: datetime) -> str:

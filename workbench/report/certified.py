@@ -81,11 +81,13 @@ class Probed:
         rows: Rows whose variants were tried.
         texts: Texts that were graded.
         holes: Kinds of the findings, such as "mention"; empty if none was found.
+        allowed: Kinds that were found and are intended; see `Probe.allow`.
     """
 
     rows: int
     texts: int
     holes: tuple[str, ...]
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ class Certified:
     def build(cls, values: Mapping[str, Any]) -> Self:
         """The part from plain data that matches the schema."""
         rates = {name: values[name] and Rate(**values[name]) for name in RATES}
-        probe = values["probe"] and Probed(**{**values["probe"], "holes": tuple(values["probe"]["holes"])})
+        lists = {name: tuple((values["probe"] or {}).get(name, ())) for name in ("holes", "allowed")}
+        probe = values["probe"] and Probed(**{**values["probe"], **lists})
         validations = tuple(SourceChecks(**validation) for validation in values["validations"])
         return cls(
             **{

@@ -234,7 +234,8 @@ def _fingerprint(entry: Entry) -> dict[str, str]:
     }
     if source is not None:
         settings["source"] = source.sha256
-    of_entry = {name: value for name, value in entry.spec().items() if name != "grader"}
+    # What a probe allows changes no score.
+    of_entry = {name: value for name, value in entry.spec().items() if name not in {"grader", "allows"}}
     return settings | {f"entry.{name}": short_digest(value) for name, value in of_entry.items()}
 
 

@@ -36,7 +36,10 @@ def check_entry(entry: Entry, losses: Losses, *, knows: Collection[str] = ()) ->
         return False
     for f in fields(Entry):
         value = getattr(entry, f.name)
-        if f.name in {"grader", "name", "_", "on_error", "negate_errors", *knows} or value == f.default:
+        if (
+            f.name in {"grader", "name", "_", "on_error", "negate_errors", "allows", *knows}
+            or value == f.default
+        ):
             continue
         value_spec = value.spec() if isinstance(value, Extractor) else value
         losses.add(

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
-from types import CodeType, FunctionType
 from typing import Any, Self
 
 from workbench.core import user_functions
@@ -25,7 +24,8 @@ from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, kind
-from workbench.graders.code.live_reward import LiveReward, as_called
+from workbench.graders.code.live_code import codes_of, source_of
+from workbench.graders.code.live_reward import as_called
 from workbench.graders.rows import Control
 from workbench.sandbox.host.program import ISOLATION
 
@@ -138,6 +138,15 @@ class CustomGrader(Grader):
         """`"turn"` for a function that mentions turns or tool calls, else `"completion"`."""
         fn = self._fn if self._fn is not None else _loaded(self.target)
         return "turn" if _reads_turns(fn) else "completion"
+
+    def source_text(self) -> str:
+        """The source of the function, of those of its module that it calls, and their text constants; "" if there is none.
+
+        Nothing is imported: of a grader read from a file the module has to be loaded already.
+        """
+        module = sys.modules.get(self.target.partition(":")[0])
+        fn = self._fn if self._fn is not None else _loaded(self.target) if module else None
+        return source_of(fn) if fn is not None else ""
 
     async def grade(self, sample: Sample) -> Any:
         """Call the function with the sample or its thread."""
@@ -347,59 +356,19 @@ def _loaded(target: str) -> Any:
 
 def _reads_turns(fn: Any) -> bool:
     """Whether a function may read more of a conversation than its completion; True if its code is unknown."""
-    codes = list(_codes_of(fn))
+    codes = list(codes_of(fn))
     return not codes or any(_TURNS & {*code.co_names, *code.co_consts} for code in codes)
 
 
 def _imports_of(fn: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Modules that a function imports when it is called, each with the imported names."""
-    for code in _codes_of(fn):
+    for code in codes_of(fn):
         steps = list(dis.get_instructions(code))
         for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
             if (
                 step.opname == "IMPORT_NAME" and level.argval == 0
             ):  # a relative import needs the function's package
                 yield step.argval, names.argval or ()
-
-
-def _codes_of(fn: Any) -> Iterator[CodeType]:
-    """The code of a function, of functions inside it, and of those of its module that it mentions."""
-    waiting, seen = [_function_of(fn.fn if isinstance(fn, LiveReward) else fn)], set()
-    while waiting:
-        function = waiting.pop()
-        code = getattr(function, "__code__", None)
-        if code is None or code in seen:
-            continue
-        seen.add(code)
-        nested = [code]
-        for part in nested:
-            yield part
-            nested += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
-        names = {name for part in nested for name in part.co_names}
-        waiting += [_function_of(getattr(function, "__wrapped__", None))]
-        waiting += [_function_of(value) for value in _named(function, names)]
-
-
-def _named(function: Any, names: set[str]) -> Iterator[Any]:
-    """Functions in a function's closure, or found by their names in its module."""
-    for cell in getattr(function, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # an empty cell
-            yield cell.cell_contents
-    module = getattr(function, "__globals__", {})
-    for name in names:
-        if getattr(value := module.get(name), "__module__", "") == module.get("__name__", None):
-            yield value
-
-
-def _function_of(fn: Any) -> Any:
-    """The plain function of a partial, a method, or a callable object; else None."""
-    while isinstance(fn, partial):
-        fn = fn.func
-    fn = getattr(fn, "__func__", fn)
-    if isinstance(fn, FunctionType) or fn is None or isinstance(fn, type):
-        return fn if isinstance(fn, FunctionType) else None
-    call = getattr(type(fn), "__call__", None)  # noqa: B004 (its code is needed)
-    return call if isinstance(call, FunctionType) else None
 
 
 def _parameter(fn: Any) -> inspect.Parameter | None:

@@ -25,7 +25,7 @@ from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.cells import changed
-from workbench.graders.arguments import with_call_help
+from workbench.graders.arguments import as_texts, with_call_help
 from workbench.graders.base import Grader, as_sample, from_spec, is_number
 from workbench.graders.rows import Control, grade_missing
 
@@ -95,6 +95,7 @@ class Entry:
             and a cancelled one is never excluded.
         negate_errors: Umbraco's rule: negation turns a failed grade into a pass with 1.0. Needs
             `on_error="zero"`; off by default, because a broken grader must not pass.
+        allows: Kinds of findings of `wb.probe` that are intended, such as "unit": see `Probe.allow`. No score depends on it.
 
     Raises:
         ValueError: A value outside its range.
@@ -111,6 +112,7 @@ class Entry:
     extractor: Extractor | None = None
     on_error: str = "fail"
     negate_errors: bool = False
+    allows: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.grader, Grader):
@@ -121,6 +123,7 @@ class Entry:
             object.__setattr__(self, "name", self.grader.name)
         if self.extractor is not None:
             object.__setattr__(self, "extractor", as_extractor(self.extractor))
+        object.__setattr__(self, "allows", as_texts("allows", self.allows))
         self._check()
 
     def _check(self) -> None:

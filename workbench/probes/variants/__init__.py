@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
@@ -17,6 +17,7 @@ from typing import Any, Literal
 from workbench.core.discovery import load_modules, refuse_taken
 from workbench.core.python_text import parse
 from workbench.probes.shapes import Mined, number_in, number_with_words, parsed_json, plainly, same
+from workbench.probes.shapes import mentions as is_mentioned
 
 
 def program_of(text: str) -> str | None:
@@ -91,6 +92,11 @@ def with_body(text: str, body: str) -> str:
     return ast.unparse(tree)
 
 
+_BARE = re.compile(
+    r"\balone\b|\bonly\b|\bnothing (?:but|else)\b|\bjust (?:the|a|one)\b|\bno other\b|\bexactly\b|\bwithout any\b",
+    re.IGNORECASE,
+)
+"""Words of a prompt that requires the result and nothing else."""
 _CODE = re.compile(r"[(){};=<>\[\]\\]|^\s*(?:def|return|import|SELECT|class)\b")
 _PROGRAM = re.compile(
     r"^\s*(?:(?:async\s+)?def|class|import|from|return|for|while|SELECT|INSERT|UPDATE|WITH)\b", re.MULTILINE
@@ -115,6 +121,9 @@ class ProbeRow:
         mended: Whether that form changes how the reference is written, such as its capital letters.
         forms: Other forms in which the grader accepts references, such as in a box, a tag or a code block.
         alternatives: Other correct completions, if the reference is one of several.
+        columns: The row's columns by name.
+        own: The completions that the data has for this row.
+        accepted: Those of them that the grader accepts.
         wants_nothing: Whether the reference is the empty text while others are not: an empty completion is correct.
     """
 
@@ -130,6 +139,9 @@ class ProbeRow:
     mended: bool = False
     forms: tuple[Callable[[str], str], ...] = ()
     alternatives: tuple[str, ...] = ()
+    columns: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    own: tuple[str, ...] = ()
+    accepted: tuple[str, ...] = ()
     wants_nothing: bool = False
 
     @property
@@ -161,6 +173,11 @@ class ProbeRow:
     def is_plain(self) -> bool:
         """Whether the grader accepts the reference as written, with nothing around it."""
         return bool(self.reference) and self.say(self.reference) == self.reference
+
+    @property
+    def wants_bare(self) -> bool:
+        """Whether the prompt requires the result alone: then it need not be accepted with more around it."""
+        return _BARE.search(self.prompt) is not None
 
     @property
     def is_letter(self) -> bool:
@@ -209,14 +226,19 @@ class ProbeRow:
             return True
         return bool(self.reference) and said in {self.reference, self.say(self.reference).strip()}
 
+    def names_alternative(self, text: str | None) -> bool:
+        """Whether a text contains another correct completion than the reference."""
+        others = [one for one in self.alternatives if not same(one, self.reference)]
+        return any(is_mentioned(text or "", one) for one in others)
+
     @property
     def other(self) -> str:
         """A completion that is surely wrong."""
         return self.others[0]
 
 
-_NEAR_MISSES = 20
-"""Rank from which texts resemble the reference."""
+_OF_TASK = 14
+"""Rank from which texts are completions of a task: with a score by distance another row's reference may come close."""
 
 Make = Callable[[ProbeRow], Iterable[str | None]]
 """From a row to texts, none if the transformation does not apply; None is a row without a completion."""
@@ -252,6 +274,7 @@ class Variant:
         together: Whether a row counts only if all its texts are misgraded: one that is not shows that the grader can do it.
         needs: A transformation that the grader has to grade right in nearly all rows, else this one shows nothing.
         seen: A pattern of which the rows' own completions must show a match: a form that these models never write does not matter.
+        asked: Whether the prompt itself, or the source, shows that its texts are wrong: then also in a check of the form.
         distinct: Whether rows with different references must be misgraded: no text is correct for all of them.
     """
 
@@ -273,11 +296,12 @@ class Variant:
     together: bool = False
     needs: str = ""
     seen: str = ""
+    asked: bool = False
 
     @property
     def gross(self) -> bool:
-        """Whether its texts are not completions, or belong to another prompt, rather than being a near miss."""
-        return self.rank < _NEAR_MISSES
+        """Whether its texts are not completions at all, rather than wrong ones."""
+        return self.rank < _OF_TASK
 
 
 VARIANTS: dict[str, Variant] = {}

@@ -46,6 +46,8 @@ def outer_space(row: ProbeRow) -> Iterable[str | None]:
 )
 def full_stop(row: ProbeRow) -> Iterable[str | None]:
     """A full stop after the reference."""
+    if row.wants_bare:
+        return
     if row.reference and row.reference[-1].isalnum() and row.json is None and not row.is_code:
         text = row.say(row.reference)
         if text[-1].isalnum():
@@ -73,6 +75,7 @@ def capitals(row: ProbeRow) -> Iterable[str | None]:
     "accept",
     "in Markdown's bold type",
     alarm="free",
+    seen=r"\*\*\w",
     rank=58,
     advice="remove Markdown markup before comparing",
 )
@@ -88,6 +91,7 @@ def bold(row: ProbeRow) -> Iterable[str | None]:
     "accept",
     "in a code block",
     alarm="free",
+    seen="```",
     rank=59,
     advice="remove the fence: ``` and the text after it",
 )
@@ -102,6 +106,7 @@ def fenced(row: ProbeRow) -> Iterable[str | None]:
     "accept",
     "in quotation marks",
     alarm="free",
+    seen=r"[\"\u201c]\w[^\"]*[\"\u201d]",
     rank=59,
     advice="remove quotation marks before comparing",
 )
@@ -179,6 +184,7 @@ def after_an_article(row: ProbeRow) -> Iterable[str | None]:
     "accept",
     "among polite words",
     alarm="free",
+    seen=r"[!?]\s+\w.*[.!]\s*\Z",
     rank=62,
     advice="search for the reference inside the completion, not for a bare one",
 )
@@ -281,16 +287,16 @@ def unicode_minus(row: ProbeRow) -> Iterable[str | None]:
 @variant(
     "later-number",
     "accept",
-    "with another number after it",
+    "with a remark after it that has another number",
     alarm="never",
     rank=85,
     judges=False,
-    advice="instruct the model to put the result last, or in a box",
+    advice="read the number that is stated as the result, or have it in a box: the last number may be one of a closing remark",
 )
 def later_number(row: ProbeRow) -> Iterable[str | None]:
     """A remark with a number after the reference: code that reads the last number takes that one."""
-    if row.value is not None:
-        yield f"{row.say(row.reference)} (I checked it 2 times.)"
+    if row.number_text and not row.wants_bare:
+        yield f"{row.say(row.reference)}\n(I checked it 2 times.)"
 
 
 @variant(
@@ -371,3 +377,13 @@ def thought(row: ProbeRow) -> Iterable[str | None]:
 def thought_of_lines(row: ProbeRow) -> Iterable[str | None]:
     """The same two sentences on two lines."""
     return _with_thought(row, "One thing leads to another.\nSo that is it.")
+
+
+@variant(
+    "long-remark-after", "accept", "with a long remark after it", alarm="reference", rank=65, judges=False, needs="remark-after",
+    advice="search the whole completion, not only its last characters",
+)  # fmt: skip
+def long_remark_after(row: ProbeRow) -> Iterable[str | None]:
+    """Three hundred characters without content after the reference, if a short remark is accepted there."""
+    if row.reference:
+        yield f"{row.say(row.reference)}\n{PADDING * 2}"

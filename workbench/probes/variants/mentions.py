@@ -28,13 +28,18 @@ def hedged(row: ProbeRow) -> Iterable[str | None]:
     if wrong is None:
         return []
     first, last = wrong
+    marked = [
+        " ".join(form(answer) for answer in (first, row.reference, last))
+        for form in row.forms[:3]
+        if form(first) != first
+    ]
     several = "\n".join(row.say(answer) for answer in (first, row.reference, last))
     # Names on separate lines may be a list that the reader has to choose from, although the text does not state so.
     plain_list = row.words and several == f"{first}\n{row.reference}\n{last}"
     return [
         row.say(f"{first}, {row.reference} or {last}"),
         f"It is either {first}, {row.reference} or {last}.",
-        *([] if plain_list else [several]),
+        *([] if plain_list else [several, *marked]),
     ]
 
 
@@ -123,6 +128,8 @@ def inside_another(row: ProbeRow) -> Iterable[str | None]:
     elif answer[:1].isalnum() and answer[-1:].isalnum():
         before, after = ("zu" if answer[at].isalpha() else "7" for at in (0, -1))
         glued = [f"{answer}{after}", f"{before}{answer}", f"{before}{answer}{after}"]
+        if re.search(r"\d\.\d+\Z", answer):
+            glued = glued[1:2]  # one more digit after the point is nearly the same number
     else:
         return
     for text in glued:
@@ -231,7 +238,9 @@ def truncated(row: ProbeRow) -> Iterable[str | None]:
 def keyword_heap(row: ProbeRow) -> Iterable[str | None]:
     """A sentence's words, sorted backwards."""
     if len(row.words) >= 5:
-        yield row.say(" ".join(sorted(row.words, key=str.lower, reverse=True)))
+        heap = " ".join(sorted(row.words, key=str.lower, reverse=True))
+        if _WORDS.findall(heap) != _WORDS.findall(row.reference):
+            yield row.say(heap)
 
 
 @variant(
@@ -304,3 +313,31 @@ def repeated(row: ProbeRow) -> Iterable[str | None]:
     """The reference repeated: correct in content, so that it is a note and not a finding."""
     if row.reference and len(row.reference) <= 60:
         yield " ".join([row.reference] * 200)
+
+
+_OPTIONS = re.compile(r"^\s*\(?([A-Z])[).:]\s+(\S[^\n]*?)\s*$", re.MULTILINE)
+
+
+@variant(
+    "option-text", "reject", "another option's letter with the text of the right option", rank=19, least=2,
+    advice="read the letter that is stated: the text of an option may be mentioned for another reason",
+)  # fmt: skip
+def option_text(row: ProbeRow) -> Iterable[str | None]:
+    """Such as "B. It is not Paris." if the prompt lists "A) Paris" and A is right."""
+    options = dict(_OPTIONS.findall(row.prompt))
+    right = options.get(row.reference.upper()) if row.is_letter else None
+    if right and len(options) > 1 and row.other.upper() in options:
+        yield f"{row.say(row.other)} It is not {right}."
+        yield from (f"{form(row.other)}\nIt is not {right}." for form in row.forms)
+
+
+@variant(
+    "prompt-copied", "reject", "the prompt repeated, which has the reference in it", rank=45, least=2, judges=False, question=True,
+    advice="remove the prompt's own words before comparing",
+)  # fmt: skip
+def prompt_copied(row: ProbeRow) -> Iterable[str | None]:
+    """The prompt as the completion, if it contains the reference among other words."""
+    if row.is_letter or row.is_verdict or not mentions(row.prompt, row.reference):
+        return
+    if len(row.prompt) > 2 * len(row.reference):
+        yield row.prompt

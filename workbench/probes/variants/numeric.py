@@ -31,6 +31,8 @@ def _wrong_units(unit: str) -> list[str]:
     return [*near[:2], "kg" if "kg" not in kind else "km"]
 
 
+_TINY = 1e-3
+"""Difference up to which an absolute tolerance may make numbers equal. Workbench limit."""
 _WITH_UNIT = re.compile(r"([$\u20ac]?)\s*([-+]?\d[\d,]*\.?\d*)(\s*)([^\d\s]\S*)?")
 _INTEGER = re.compile(r"-?\d+")
 
@@ -85,7 +87,7 @@ def off_a_little(row: ProbeRow) -> Iterable[str | None]:
     near = [row.value + step for step in (1, -1) if whole and abs(row.value) <= 50]
     for value in [*near, *(row.value * (1 + share) for share in (0.02, 0.05, 0.1, 0.5))]:
         number = round(value) if whole else round(value, 4)
-        if abs(number - row.value) >= 0.0199 * abs(row.value):
+        if abs(number - row.value) >= max(0.0199 * abs(row.value), _TINY):
             yield row.say(as_text(float(number)))
 
 
@@ -155,7 +157,7 @@ def pattern_of_reference(row: ProbeRow) -> Iterable[str | None]:
 )
 def sign(row: ProbeRow) -> Iterable[str | None]:
     """The other sign."""
-    if row.value and not row.reference.startswith("+"):
+    if row.value and abs(row.value) >= _TINY and not row.reference.startswith("+"):
         yield row.say(row.reference[1:] if row.reference.startswith("-") else f"-{row.reference}")
 
 
@@ -207,6 +209,7 @@ def unit(row: ProbeRow) -> Iterable[str | None]:
     "a sum instead of the result",
     alarm="accepted",
     rank=39,
+    question=True,
     least=2,
     judges=False,
     advice="parse a number, do not evaluate an expression: eval() runs anything",
@@ -218,3 +221,52 @@ def expression(row: ProbeRow) -> Iterable[str | None]:
         for text in (f"{whole - 7}+7", f"{whole - 7} + 7", f"({whole + 13}-13)"):
             if number_in(text.split("+")[-1]) != row.value:
                 yield row.say(text)
+
+
+_TIME = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?!\d)")
+
+
+@variant(
+    "half-day", "reject", "the time twelve hours later", rank=33, least=2, judges=False,
+    advice="compare hours of the day, not hours of a clock face",
+)  # fmt: skip
+def half_day(row: ProbeRow) -> Iterable[str | None]:
+    """A time of 24 hours moved by twelve, if the prompt and the reference name no half of the day."""
+    found = _TIME.search(row.reference)
+    if found and not re.search(r"\b[ap]\.?m\b|12-hour", f"{row.prompt} {row.reference}", re.IGNORECASE):
+        hour = (int(found[1]) + 12) % 24
+        yield row.say(f"{row.reference[: found.start()]}{hour:02d}:{found[2]}{row.reference[found.end() :]}")
+
+
+_DATE = re.compile(r"(?<!\d)(?:(\d{4})([-/.])(\d\d)\2(\d\d)|(\d\d)([-/.])(\d\d)\6(\d{4}))(?!\d)")
+
+
+@variant(
+    "day-month", "reject", "the date with day and month exchanged", rank=33, least=2, judges=False,
+    advice="read a date in one form: which of two numbers is the day must not depend on which form fits",
+)  # fmt: skip
+def day_month(row: ProbeRow) -> Iterable[str | None]:
+    """The reference's date in its own form with day and month exchanged, if both are at most 12 and differ."""
+    found = _DATE.search(row.reference)
+    if found is None:
+        return
+    first, second = (found[3], found[4]) if found[1] else (found[5], found[7])
+    if first == second or int(first) > 12 or int(second) > 12:
+        return
+    mark = found[2] or found[6]
+    parts = (found[1], second, first) if found[1] else (second, first, found[8])
+    yield row.say(row.reference[: found.start()] + mark.join(parts) + row.reference[found.end() :])
+
+
+@variant(
+    "digits-apart", "reject", "the reference's digits with a space or a word between them", rank=44, least=2, judges=False, question=True,
+    advice="read one number: do not remove spaces and words before it is parsed",
+)  # fmt: skip
+def digits_apart(row: ProbeRow) -> Iterable[str | None]:
+    """Such as "4 2" for 42, and with a term of the source in between."""
+    if row.value is not None and re.fullmatch(r"\d{2,}", row.reference):
+        first, rest = row.reference[0], row.reference[1:]
+        words = [word for word in row.mined.words if word.isalpha() and len(word) <= 12]
+        yield from (
+            row.say(f"{first}{between}{rest}") for between in (" ", *(f" {word} " for word in words[:4]))
+        )

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from workbench.probes.shapes import parsed_json
+from workbench.probes.shapes import number_in, parsed_json
 from workbench.probes.variants import ProbeRow, variant
 
 _ORDER = re.compile(
     r"\border(?:ed|ing)?\b|\bsort|ascending|descending|\brank|sequence|steps?\b|chronolog|alphabetic|"
-    r"first to last|smallest|largest|oldest|newest|in turn|reverse",
+    r"first to last|(?:smallest|largest|oldest|newest|youngest|lowest|highest) (?:first|to)\b|in turn|reverse",
     re.IGNORECASE,
 )
 _ANY_ORDER = re.compile(
@@ -188,7 +188,10 @@ def entry_added(row: ProbeRow) -> Iterable[str | None]:
     listed = _entries(row)
     if listed:
         entries, mark = listed
-        more = 987_654 if all(isinstance(entry, int | float) for entry in entries) else "Zuborek"
+        numbers = all(
+            isinstance(entry, int | float) or number_in(str(entry)) is not None for entry in entries
+        )
+        more = 987_654 if numbers else "Zuborek"
         yield row.say(_written([*entries, more], mark))
 
 
@@ -270,3 +273,17 @@ def json_spacing(row: ProbeRow) -> Iterable[str | None]:
         ):
             if parsed_json(text) == row.json and text != row.reference:
                 yield row.say(text)
+
+
+@variant(
+    "cast-value", "reject", "JSON with a value that only a cast makes equal", rank=19, least=2, judges=False,
+    advice='compare values and types: bool("false") is True, int(5.9) is 5',
+)  # fmt: skip
+def cast_value(row: ProbeRow) -> Iterable[str | None]:
+    """The text "false" for true, and a whole number with .9 after it."""
+    if isinstance(row.json, dict):
+        for key, value in row.json.items():
+            if value is True:
+                yield row.say(_dumped({**row.json, key: "false"}))
+            elif type(value) is int and value > 0:
+                yield row.say(_dumped({**row.json, key: value + 0.9}))

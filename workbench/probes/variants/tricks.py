@@ -118,6 +118,7 @@ _NFC_ADVICE = "normalise with NFC, which keeps what differs in meaning; NFKC mak
     "letters of another alphabet that look the same",
     rank=47,
     least=2,
+    question=True,
     judges=False,
     advice="compare characters unchanged, or reject mixed alphabets",
 )

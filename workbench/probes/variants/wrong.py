@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from workbench.probes.shapes import PADDING, gibberish, mentions
-from workbench.probes.variants import ProbeRow, other_signs, variant, with_body
+from workbench.probes.variants import ProbeRow, other_signs, variant
 
 _REFUSAL = "I'm sorry, but I cannot help with that."
 _ABOUT_REFUSALS = re.compile(r"sorry|cannot|can't|unable|refus|apolog|unanswerable", re.IGNORECASE)
@@ -157,8 +157,11 @@ def padding(row: ProbeRow) -> Iterable[str | None]:
     advice="check math.isfinite: every comparison with nan is False, and inf is larger than all",
 )
 def no_number(row: ProbeRow) -> Iterable[str | None]:
-    """The words nan and inf, if the reference is a number."""
-    return ["nan", "inf", "-inf"] if row.value is not None else []
+    """The words nan and inf, if the reference is a number or has one, such as a complex number."""
+    has_number = row.value is not None or (
+        re.search(r"\d", row.reference) and not row.is_program and row.json is None
+    )
+    return ["nan", "inf", "-inf"] if has_number else []
 
 
 @variant("refusal", "reject", "a refusal", alarm="reference", rank=8, crash=True, advice="reject a refusal")
@@ -298,37 +301,9 @@ def wrong_repeated(row: ProbeRow) -> Iterable[str | None]:
     advice="compare code with its signs, or run it",
 )
 def code_sign(row: ProbeRow) -> Iterable[str | None]:
-    """One operator or bracket of the reference replaced, if it looks like code."""
-    if row.is_code:
+    """One operator or bracket of the reference replaced, if it is a program: of a formula or a pair a bracket may not matter."""
+    if row.is_program:
         yield from map(row.say, islice(other_signs(row.reference), 1))
-
-
-@variant(
-    "stub",
-    "reject",
-    "a program whose functions do nothing",
-    rank=15,
-    least=2,
-    advice="run the program, on cases whose results differ",
-)
-def stub(row: ProbeRow) -> Iterable[str | None]:
-    """The reference's signatures with a body that does nothing, or returns None."""
-    if row.is_code and (text := with_body(row.reference, "pass")):
-        yield from (form(text) for form in (row.say, *row.forms[:1]))
-
-
-@variant(
-    "raises",
-    "reject",
-    "a program whose functions always raise an exception",
-    rank=15,
-    least=2,
-    advice="count a case that raises an exception as failed",
-)
-def raises(row: ProbeRow) -> Iterable[str | None]:
-    """The reference's signatures with a body that raises NotImplementedError."""
-    if row.is_code and (text := with_body(row.reference, "raise NotImplementedError")):
-        yield from (form(text) for form in (row.say, *row.forms[:1]))
 
 
 @variant(
@@ -419,8 +394,10 @@ def case_that_matters(row: ProbeRow) -> Iterable[str | None]:
         row.prompt,
         re.IGNORECASE,
     )
+    # A prompt that requires capitals gives the layout; where small and large letters are mixed they are a part of the word.
     if (
         asks
+        and not row.reference.isupper()
         and len(row.reference.split()) <= 3
         and row.reference.swapcase() != row.reference
         and row.json is None

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
     from workbench.report import Report
 
 
-_SEVERITY = {"error": "#d2483f", "warning": "#c77700", "note": QUIET, "within_limit": QUIET}
+_SEVERITY = {
+    "error": "#d2483f",
+    "warning": "#c77700",
+    "question": "#c77700",
+    "note": QUIET,
+    "within_limit": QUIET,
+}
 _ROW_HEIGHT, _BARS_HEIGHT, _AXIS_HEIGHT, _MARGIN = 16, 100, 58, 12  # pixels
 _MAX_FINDINGS = 3
 _LINE_LENGTH = 80  # characters of a finding on one line of the figure

@@ -1,0 +1,192 @@
+"""Changes of completions that the grader accepts, for rows whose truth is in the prompt or in columns, not in a reference."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from workbench.probes.shapes import parsed_json
+from workbench.probes.variants import ProbeRow, variant
+
+_MOST = 3
+"""Accepted completions of a row that are changed, the shortest first. Workbench limit."""
+
+_ONCE = re.compile(
+    r"\bexactly once\b|\bonly once\b|\bonce each\b|\beach\b[^.?!]{0,40}\bonce\b|\b(?:no|without|not)\b[^.?!]{0,20}\b(?:repeat|repetition|duplicat|twice)|"
+    r"\bmore than once\b|\bdistinct\b|\bno two\b",
+    re.IGNORECASE,
+)
+"""Words of a prompt that lets each entry be used once."""
+_MARKS = (", ", "; ", "\n", " ")
+
+
+def _accepted(row: ProbeRow) -> list[str]:
+    return sorted(row.accepted, key=len)[:_MOST]
+
+
+@variant(
+    "once-only", "reject", "an accepted completion that uses an entry more or less often, although the prompt has each used exactly once",
+    alarm="always", rank=29, least=2, judges=False, asked=True, advice="count each entry: compare sorted lists, not sets",
+)  # fmt: skip
+def once_only(row: ProbeRow) -> Iterable[str | None]:
+    """The same value with a number more or less, or a list with an entry repeated at its end."""
+    if not _ONCE.search(row.prompt):
+        return
+    for text in _accepted(row):
+        if (tree := _arithmetic(text)) is not None:
+            yield from _same_value(text, tree)
+            continue
+        for mark in _MARKS:
+            entries = [entry for entry in text.strip().split(mark) if entry]
+            if len(entries) > 2 and len(text) <= 400:
+                yield mark.join([*entries, entries[0]])
+                break
+
+
+def _arithmetic(text: str) -> ast.expr | None:
+    """The expression of whole numbers that a text is; None if it is anything else."""
+    if len(text) > 200 or not re.fullmatch(r"[\d\s()+*/-]+", text) or not re.search(r"\d\s*[-+*/]", text):
+        return None
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _same_value(text: str, tree: ast.expr) -> Iterator[str]:
+    """Expressions of the same value that use a number twice more, or leave out a factor of one."""
+    numbers = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, int)
+    ]
+    for number in dict.fromkeys(number for number in numbers if number):
+        yield f"({text.strip()})*{number}/{number}"
+        yield f"({text.strip()})+{number}-{number}"
+    shorter = re.sub(r"\s*[*/]\s*1(?!\d)|(?<!\d)1\s*\*\s*", "", text.strip(), count=1)
+    if shorter and shorter != text.strip():
+        yield shorter
+
+
+_MAY_BE_LEFT_OUT = re.compile(
+    r"\b(?:may|can)\b[^.?!]{0,40}\b(?:left out|leave (?:it|them) out|omit|omitted|write it out|written out|skipped)\b|\boptional\b",
+    re.IGNORECASE,
+)
+_DEFAULT = re.compile(
+    r"\b([A-Za-z_]\w*)\s*=\s*(\"[^\"]*\"|'[^']*'|-?\d+(?:\.\d+)?|true|false|null|True|False|None)"
+)
+
+
+@variant(
+    "default-written-out", "accept", "with a default value written out, although the prompt lets it be written or left out",
+    alarm="always", rank=30, judges=False, asked=True, advice="fill in the defaults on both sides before comparing: {**defaults, **arguments}",
+)  # fmt: skip
+def default_written_out(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted object of JSON with the defaults added that it omits, those of a column or of the prompt's signature."""
+    if not _MAY_BE_LEFT_OUT.search(row.prompt):
+        return
+    for text in _accepted(row):
+        value = parsed_json(text.strip())
+        if isinstance(value, dict):
+            yield from _with_defaults(value, _defaults(row))
+
+
+def _defaults(row: ProbeRow) -> dict[str, Any]:
+    columns = [
+        value
+        for name, value in row.columns.items()
+        if "default" in name.lower() and isinstance(value, Mapping)
+    ]
+    if columns:
+        return dict(columns[0])
+    found: dict[str, Any] = {}
+    for name, written in _DEFAULT.findall(row.prompt):
+        plain = {"True": "true", "False": "false", "None": "null"}.get(written, written.replace("'", '"'))
+        found[name] = json.loads(plain)
+    return found
+
+
+def _with_defaults(value: dict[str, Any], defaults: Mapping[str, Any]) -> Iterator[str]:
+    """The object with one default, and with all of them, in the inner object that lacks them."""
+    inner = next(
+        (key for key in ("arguments", "parameters", "args", "input") if isinstance(value.get(key), dict)),
+        None,
+    )
+    there = value if inner is None else value[inner]
+    missing = {key: default for key, default in defaults.items() if key not in there}
+    for some in [dict([item]) for item in missing.items()] + ([missing] if len(missing) > 1 else []):
+        filled = {**there, **some}
+        yield json.dumps(filled if inner is None else {**value, inner: filled}, ensure_ascii=False)
+
+
+_MARKUP = re.compile(r"^[ \t]*(?:[-*+\u2022]|\d+[.)]|#+|>)[ \t]+", re.MULTILINE)
+
+
+@variant(
+    "vacuous", "reject", "a completion without any of the parts that are checked one by one", alarm="always", rank=28, least=2,
+    judges=False, asked=True, advice="require at least one part: all() of nothing is True",
+)  # fmt: skip
+def vacuous(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion without the marks of its list, if the source tests all parts and the prompt requires these marks."""
+    if not any(sign.kind == "all-of-none" for sign in row.mined.signs):
+        return
+    for text in _accepted(row):
+        marks = {mark.strip() for mark in _MARKUP.findall(text)}
+        plain = _MARKUP.sub("", text)
+        if marks and plain != text and _requires_list(row.prompt, marks):
+            yield " ".join(plain.split())
+            yield plain
+
+
+def _requires_list(prompt: str, marks: Iterable[str]) -> bool:
+    quoted = any(re.search(rf"[\"'`]{re.escape(mark)}\s?[\"'`]", prompt) for mark in marks)
+    return (
+        quoted
+        or re.search(r"\bbullet|\bnumbered\b|\bas a list\b|\bheading", prompt, re.IGNORECASE) is not None
+    )
+
+
+@variant(
+    "beside-rejected", "reject", "an accepted completion with one after it that is rejected alone", alarm="always", rank=47, least=2,
+    judges=False, question=True, asked=True, advice="grade the whole completion, not whether one part of it is right",
+)  # fmt: skip
+def beside_rejected(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion and a rejected one of the same row, if the source is content with any part of a text."""
+    if any(sign.kind == "any-of" for sign in row.mined.signs):
+        rejected = [text for text in row.own if text not in row.accepted]
+        yield from (f"{good}\n{bad}" for good in _accepted(row)[:2] for bad in rejected[:2])
+
+
+_PAIR = re.compile(r"^([^\n:=]{1,40}?)\s*([:=])[ \t]*(\S[^\n]*)$")
+
+
+@variant(
+    "key-contradicted", "reject", "a completion that gives a key two values", alarm="always", rank=46, least=2, judges=False, question=True,
+    asked=True, advice="reject a key that occurs twice: dict() keeps the last value",
+)  # fmt: skip
+def key_contradicted(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted list of keys and values, with a line before each that has the same key and another value."""
+    if not any(sign.kind == "pair-dict" for sign in row.mined.signs):
+        return
+    for text in _accepted(row):
+        lines = text.strip().splitlines()
+        pairs = [_PAIR.match(line.strip()) for line in lines]
+        if len(lines) > 1 and all(pairs):
+            first = pairs[0]
+            assert first is not None
+            other = line_with(first, _other_value)
+            yield "\n".join([other, *lines])
+
+
+def line_with(pair: re.Match[str], change: Callable[[str], str]) -> str:
+    """The line of a key and a value, with another value."""
+    text = pair[0]
+    start = pair.start(3) - pair.start(0)
+    return text[:start] + change(pair[3])
+
+
+def _other_value(value: str) -> str:
+    return str(int(value) + 7) if re.fullmatch(r"\d{1,9}", value) else "Zuborek"

@@ -1,0 +1,84 @@
+"""Programs that do not do the task: stubs, objects that equal everything, printed verdicts, early exits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from workbench.probes.variants import ProbeRow, variant, with_body
+
+_FENCED = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+
+
+def _with_bodies(row: ProbeRow, body: str, before: str = "", after: str = "") -> Iterator[str]:
+    """The correct program with another body in every function, in the forms in which it is accepted."""
+    if row.is_code and (text := with_body(row.reference, body)):
+        yield from (form(f"{before}{text}{after}") for form in (row.say, *row.forms[:1]))
+        return
+    for whole in sorted(row.accepted, key=len)[:1]:
+        found = _FENCED.search(whole)
+        code = found[1] if found else whole
+        if text := with_body(code, body):
+            yield whole.replace(code, f"{before}{text}{after}", 1)
+
+
+@variant(
+    "stub",
+    "reject",
+    "a program whose functions do nothing",
+    alarm="always",
+    rank=15,
+    least=2,
+    advice="run the program, on cases whose results differ",
+)
+def stub(row: ProbeRow) -> Iterable[str | None]:
+    """The correct program's signatures with a body that does nothing."""
+    return _with_bodies(row, "pass")
+
+
+@variant(
+    "raises",
+    "reject",
+    "a program whose functions always raise an exception",
+    alarm="always",
+    rank=15,
+    least=2,
+    advice="count a case that raises an exception as failed",
+)
+def raises(row: ProbeRow) -> Iterable[str | None]:
+    """The correct program's signatures with a body that raises NotImplementedError."""
+    return _with_bodies(row, "raise NotImplementedError")
+
+
+_EQUAL = "class Same(int):\n    __hash__ = int.__hash__\n    def __eq__(self, other):\n        return True\n    def __ne__(self, other):\n        return False\nreturn Same()"
+
+
+@variant(
+    "equal-object", "reject", "a program that returns an object with an __eq__ that is always true", alarm="always", rank=16, least=2,
+    judges=False, question=True, advice="compare plain values: type(result) is type(expected) and result == expected, or their JSON in another process",
+)  # fmt: skip
+def equal_object(row: ProbeRow) -> Iterable[str | None]:
+    """The correct program's signatures; each returns an object that equals everything."""
+    return _with_bodies(row, _EQUAL)
+
+
+@variant(
+    "prints-verdict", "reject", "a program that prints what the grader counts, and does nothing", alarm="always", rank=16, least=2,
+    judges=False, advice="return results over a channel that the program cannot write to, not its output",
+)  # fmt: skip
+def prints_verdict(row: ProbeRow) -> Iterable[str | None]:
+    """The signatures, and each text that the source prints or searches for, printed 40 times."""
+    if any(sign.kind == "prints" for sign in row.mined.signs):
+        words = [word for word in row.mined.words if word.isprintable() and len(word) <= 40]
+        for word in words[:6]:
+            yield from _with_bodies(row, "pass", before=f"for _ in range(40):\n    print({word!r})\n\n")
+
+
+@variant(
+    "exits-early", "reject", "a program that ends before it is tested", alarm="always", rank=16, least=2, judges=False,
+    advice="count a test as passed when its result was seen, not when nothing failed",
+)  # fmt: skip
+def exits_early(row: ProbeRow) -> Iterable[str | None]:
+    """The signatures, and an exit with success at the end, by the interpreter and by the system."""
+    yield from _with_bodies(row, "pass", after="\n\nimport sys\nsys.exit(0)\n")
+    yield from _with_bodies(row, "pass", after="\n\nimport os\nos._exit(0)\n")
