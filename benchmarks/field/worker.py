@@ -12,6 +12,7 @@ import inspect
 import io
 import json
 import math
+import resource
 import sys
 import time
 import types
@@ -19,9 +20,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.field.corpus import Function, Hole, Package, packages, rows_of
-from benchmarks.field.signatures import Signature, read_signatures
+from benchmarks.field.signatures import CUT, Signature, read_signatures
 from benchmarks.field.wheels import cache_folder, fetch_all, load, prepare_imports
 
+_MEMORY = 6 * 2**30
+"""Bytes of address space of a worker."""
 _SHOWN = 6
 """Texts reported for each finding, the shortest first."""
 
@@ -128,7 +131,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def check(package: Package, version: str, only: str, *, slow: bool) -> dict[str, Any]:
+def check(package: Package, version: str, only: str, *, slow: bool, exact: bool = False) -> dict[str, Any]:
     """Results of all functions of one version."""
     prepare_imports(package, fetch_all(package, version, cache_folder()))
     is_newest = version == package.versions[0]
@@ -136,7 +139,9 @@ def check(package: Package, version: str, only: str, *, slow: bool) -> dict[str,
     chosen = [
         function
         for function in package.functions
-        if only in function.name and (slow or not function.slow) and (is_newest or function.history)
+        if (function.name == only if exact else only in function.name)
+        and (slow or not function.slow)
+        and (is_newest or function.history)
     ]
     return {
         "package": package.name,
@@ -155,7 +160,7 @@ def _checked(function: Function, signed: Sequence[Signature]) -> dict[str, Any]:
     except Exception as error:  # of any module that this version does not contain, or that needs more
         return {**result, "absent": f"{type(error).__name__}: {error}"[:300]}
     result["holes"] = [_hole(called, made, hole) for hole in function.holes]
-    own = [one for one in signed if one.function == function.name and one.text is not None]
+    own = [one for one in signed if one.function == function.name and not (one.text or CUT).endswith(CUT)]
     result["witnesses"] = [{"kind": one.kind, "text": one.text, **_witness(called, made, one)} for one in own]
     return {**result, **_probed(called, rows)}
 
@@ -247,11 +252,14 @@ def main() -> None:
     parser.add_argument("version")
     parser.add_argument("--only", default="")
     parser.add_argument("--slow", action="store_true")
+    parser.add_argument("--exact", action="store_true", help="--only is the whole name")
     args = parser.parse_args()
     package = next(one for one in packages() if one.name == args.package)
+    # A result such as 9**9**9 may take all memory of the machine: its row fails instead.
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
-        result = check(package, args.version, args.only, slow=args.slow)
+        result = check(package, args.version, args.only, slow=args.slow, exact=args.exact)
     json.dump(result, out, default=str)
     out.flush()
 
