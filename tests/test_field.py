@@ -88,7 +88,7 @@ def test_a_hole_is_named_or_missed(capsys):
     result = {"name": function.name, "holes": holes, "findings": [finding], "seconds": 1.0}
     results = [{"package": "verl", "version": "0.9.1", "functions": [result]}]
     assert [state for _, _, state in known_holes(results)] == [
-        "warning",
+        "question",
         "repaired",
         "missed",
         "missed",

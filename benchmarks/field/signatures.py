@@ -8,6 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+MAX_LETTERS = 240
+"""Characters of a signed text: longer ones are cut, so that no documentation of a package is copied into the file."""
+CUT = "[...]"
+"""The end of a text that was cut."""
 SIGNED = Path(__file__).with_name("signed.json")
 
 
@@ -59,10 +63,16 @@ def write_signatures(signatures: Iterable[Signature], path: Path = SIGNED) -> No
 def signature_of(result: Mapping[str, Any], function: str, finding: Mapping[str, Any]) -> Signature:
     """An error finding of a run as a signature that has not been read."""
     witness = finding["texts"][0] if finding["texts"] else {"reference": None, "text": None, "score": None}
-    parts = {name: witness[name] for name in ("reference", "text", "score")}
+    parts = {name: _short(witness[name]) for name in ("reference", "text", "score")}
     return Signature(
         package=result["package"], version=result["version"], function=function, kind=finding["kind"], **parts
     )  # fmt: skip
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > MAX_LETTERS:
+        return f"{value[: MAX_LETTERS // 4]}{CUT}"
+    return value
 
 
 @dataclass(frozen=True)

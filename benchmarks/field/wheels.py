@@ -88,9 +88,12 @@ class _Empty(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        made = type(
-            name, (), {"__class_getitem__": classmethod(lambda cls, _: cls), "__module__": self.__name__}
-        )
+        body = {
+            "__class_getitem__": classmethod(lambda cls, _: cls),
+            "__init__": lambda *_, **__: None,
+            "__module__": self.__name__,
+        }
+        made = type(name, (), body)
         setattr(self, name, made)
         return made
 

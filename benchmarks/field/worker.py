@@ -12,15 +12,19 @@ import inspect
 import io
 import json
 import math
+import resource
 import sys
 import time
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.field.corpus import Function, Hole, Package, packages, rows_of
+from benchmarks.field.signatures import CUT, Signature, read_signatures
 from benchmarks.field.wheels import cache_folder, fetch_all, load, prepare_imports
 
+_MEMORY = 6 * 2**30
+"""Bytes of address space of a worker."""
 _SHOWN = 6
 """Texts reported for each finding, the shortest first."""
 
@@ -127,19 +131,26 @@ _NAMES = {
 }  # fmt: skip
 
 
-def check(package: Package, version: str, only: str, *, slow: bool) -> dict[str, Any]:
+def check(package: Package, version: str, only: str, *, slow: bool, exact: bool = False) -> dict[str, Any]:
     """Results of all functions of one version."""
     prepare_imports(package, fetch_all(package, version, cache_folder()))
     is_newest = version == package.versions[0]
+    signed = [one for one in read_signatures() if (one.package, one.version) == (package.name, version)]
     chosen = [
         function
         for function in package.functions
-        if only in function.name and (slow or not function.slow) and (is_newest or function.history)
+        if (function.name == only if exact else only in function.name)
+        and (slow or not function.slow)
+        and (is_newest or function.history)
     ]
-    return {"package": package.name, "version": version, "functions": [_checked(one) for one in chosen]}
+    return {
+        "package": package.name,
+        "version": version,
+        "functions": [_checked(one, signed) for one in chosen],
+    }
 
 
-def _checked(function: Function) -> dict[str, Any]:
+def _checked(function: Function, signed: Sequence[Signature]) -> dict[str, Any]:
     result: dict[str, Any] = {"name": function.name}
     try:
         called = Called(function)
@@ -149,6 +160,8 @@ def _checked(function: Function) -> dict[str, Any]:
     except Exception as error:  # of any module that this version does not contain, or that needs more
         return {**result, "absent": f"{type(error).__name__}: {error}"[:300]}
     result["holes"] = [_hole(called, made, hole) for hole in function.holes]
+    own = [one for one in signed if one.function == function.name and not (one.text or CUT).endswith(CUT)]
+    result["witnesses"] = [{"kind": one.kind, "text": one.text, **_witness(called, made, one)} for one in own]
     return {**result, **_probed(called, rows)}
 
 
@@ -179,9 +192,20 @@ def _hole(called: Called, made: Any, hole: Hole) -> dict[str, Any]:
     """Whether a known hole exists in this version: its text is scored like the right completion, or below it."""
     row = made[hole.row]
     right = _score(called, called.function.shape.replace("RESULT", row["right"][0]), row)
-    score = _score(called, hole.text, row)
+    score = _score(called, hole.text.replace("RESULT", row["right"][0]), row)
     paid = isinstance(score, float) and isinstance(right, float) and score >= right - 1e-9
     return {"text": hole.text, "score": score, "right": right, "exists": paid == hole.accepted}
+
+
+def _witness(called: Called, made: Any, one: Signature) -> dict[str, Any]:
+    """The score of a signed text by a call, without a probe."""
+    scores = [
+        _score(called, one.text or "", row)
+        for row in made
+        if (row["reference"] or "") == (one.reference or "")
+    ]
+    holds = any(isinstance(score, float) and abs(score - (one.score or 0.0)) < 1e-6 for score in scores)
+    return {"scores": scores, "holds": holds}
 
 
 def _probed(called: Called, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -228,11 +252,14 @@ def main() -> None:
     parser.add_argument("version")
     parser.add_argument("--only", default="")
     parser.add_argument("--slow", action="store_true")
+    parser.add_argument("--exact", action="store_true", help="--only is the whole name")
     args = parser.parse_args()
     package = next(one for one in packages() if one.name == args.package)
+    # A result such as 9**9**9 may take all memory of the machine: its row fails instead.
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
-        result = check(package, args.version, args.only, slow=args.slow)
+        result = check(package, args.version, args.only, slow=args.slow, exact=args.exact)
     json.dump(result, out, default=str)
     out.flush()
 

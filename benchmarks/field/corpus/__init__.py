@@ -17,7 +17,7 @@ class Hole:
     """A hole that is known before a probe: from an issue tracker, or from reading the function.
 
     Attributes:
-        text: A completion.
+        text: A completion; RESULT is replaced by the right result of its row.
         row: Position of its row in the function's rows.
         accepted: Whether the function rewards the text. A repaired version does not.
         names: A regular expression: a finding that it matches names the hole.

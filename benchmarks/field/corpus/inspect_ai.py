@@ -26,7 +26,8 @@ _CALL, _ALIASES = "fn(text, reference, prompt)", "fn(text, row['targets'], promp
 
 PACKAGE = Package(
     name="inspect-ai",
-    versions=("0.3.285",),
+    versions=("0.3.285", "0.3.200"),
+    stands_in=("s3fs", "aiobotocore", "boto3"),
     needs=NEEDS,
     functions=(
         Function(
@@ -55,6 +56,25 @@ PACKAGE = Package(
             rows=SUMS,
             shape="That comes to RESULT",
             description="the last number",
+            history=True,
+            holes=(
+                Hole(
+                    text="172",
+                    accepted=True,
+                    names=r"longer word or number|inside|ends",
+                    claim="`172` is right for 72: the end of the last number was compared.",
+                    fix="compare numbers, not their ends",
+                    source="repaired after 0.3.200 (pull request 3916)",
+                ),
+                Hole(
+                    text="That comes to 72!",
+                    accepted=False,
+                    names=r"exclamation|punctuation|full.stop|mark",
+                    claim="A right number with an exclamation mark after it was not read as a number.",
+                    fix="strip punctuation around a number",
+                    source="repaired after 0.3.200 (pull request 4744)",
+                ),
+            ),
         ),
         Function(
             name="match-begin",

@@ -91,7 +91,18 @@ PACKAGE = Package(
             call=_BEST,
             rows=FACTS,
             description="equal after normalisation (HELM)",
-            holes=(_NOTHING,),
+            holes=(
+                _NOTHING,
+                Hole(
+                    text="191.2",
+                    row=4,
+                    accepted=True,
+                    names=r"decimal point|magnitude|digits",
+                    claim="`191.2` is right for 1912: punctuation is removed before numbers are read.",
+                    fix="read numbers before punctuation is removed",
+                    source="pull request 1273, open",
+                ),
+            ),
         ),
         Function(
             name="quasi_exact_match-triviaqa",

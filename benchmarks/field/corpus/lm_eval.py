@@ -39,6 +39,14 @@ PACKAGE = Package(
                     claim='"7,2" is right for 72: commas are removed wherever they are.',
                     fix="remove only thousands separators",
                 ),
+                Hole(
+                    text="#### 72\nNo, that is wrong.\n#### 95",
+                    accepted=True,
+                    names=r"retract|first|think block",
+                    claim="The first of two results counts, also one that is taken back.",
+                    fix="`group_select: -1`",
+                    source="issue 3438",
+                ),
             ),
         ),
         Function(
@@ -49,6 +57,16 @@ PACKAGE = Package(
             rows=SUMS,
             shape="Step by step, that comes to RESULT.",
             description="the last number",
+            holes=(
+                Hole(
+                    text="In all it costs $72.00",
+                    accepted=False,
+                    names=r"zeros|currency|dollar|\\.0",
+                    claim="`$72.00` is not 72: texts are compared, not numbers.",
+                    fix="compare numbers",
+                    source="issue 3214",
+                ),
+            ),
         ),
         Function(
             name="hendrycks_math",
@@ -57,6 +75,24 @@ PACKAGE = Package(
             rows=LATEX,
             shape="The result is $RESULT$.",
             description="the text between dollar signs, normalised",
+            holes=(
+                Hole(
+                    text="The result is $\\boxed{243}$.",
+                    row=3,
+                    accepted=False,
+                    names=r"box",
+                    claim="A right result in a box gets 0: boxes are removed from the reference only.",
+                    fix="remove the box of the completion too",
+                ),
+                Hole(
+                    text="$5 = 243$",
+                    row=3,
+                    accepted=True,
+                    names=r"equation|equal sign|contradict|before it",
+                    claim="`5 = 243` is right for 243: a left side of one or two characters is dropped.",
+                    fix="drop the left side only if it is a letter",
+                ),
+            ),
         ),
         Function(
             name="aime",
@@ -65,6 +101,15 @@ PACKAGE = Package(
             rows=SUMS,
             shape="The result is $\\boxed{RESULT}$.",
             description="the last box, normalised",
+            holes=(
+                Hole(
+                    text="The result is $\\boxed{072}$.",
+                    accepted=False,
+                    names=r"leading zero|zeros before",
+                    claim="`072` is not 72, although results of this contest have three digits.",
+                    fix="compare whole numbers with `int`",
+                ),
+            ),
         ),
         Function(
             name="agieval-math",
@@ -73,6 +118,15 @@ PACKAGE = Package(
             rows=LATEX,
             shape="The result is $\\boxed{RESULT}$",
             description="a parsed result, normalised",
+            holes=(
+                Hole(
+                    text="9 divided by 4",
+                    accepted=True,
+                    names=r"other|another|digit|any text|last number",
+                    claim="A text that ends with 4 is right for \\frac{3}{4}: the gold is reduced to its last number.",
+                    fix="read the gold in a box: `parse_math_answer(f'\\\\boxed{{{gold}}}')`",
+                ),
+            ),
         ),
         Function(
             name="drop-em",

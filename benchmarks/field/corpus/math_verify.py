@@ -44,7 +44,26 @@ PACKAGE = Package(
             rows=LATEX,
             shape="The result is $\\boxed{RESULT}$.",
             description="LaTeX and plain expressions (default settings)",
-            holes=(_EXPRESSION,),
+            holes=(
+                _EXPRESSION,
+                Hole(
+                    text="$5 = 243$",
+                    row=3,
+                    accepted=True,
+                    names=r"equation|equal sign|contradict|before it",
+                    claim="`5 = 243` is right for 243: the last side of an equation counts.",
+                    fix="take the last side only if the first is a variable",
+                ),
+                Hole(
+                    text="$243\\sqrt(2)$",
+                    row=3,
+                    accepted=True,
+                    names=r"malformed|longer word",
+                    claim="What follows a malformed command is dropped: `243\\sqrt(2)` is right for 243.",
+                    fix="callers: reject malformed operators",
+                    source="issue 41",
+                ),
+            ),
         ),
         Function(
             name="verify-sums",
@@ -54,6 +73,29 @@ PACKAGE = Package(
             rows=SUMS,
             shape="The answer is RESULT",
             description="whole numbers (default settings)",
+            holes=(
+                Hole(
+                    text="It is not 72.",
+                    accepted=True,
+                    names=r"negat",
+                    claim="A completion that denies the result is right.",
+                    fix="callers: require a box or a marker",
+                ),
+                Hole(
+                    text="73 or 72",
+                    accepted=True,
+                    names=r"candidates|several|hedg",
+                    claim="Of several results, the last counts.",
+                    fix="callers: reject a completion with several results",
+                ),
+                Hole(
+                    text="7200%",
+                    accepted=True,
+                    names=r"percent|unit",
+                    claim="A percentage is read as its value or as its number, whichever matches.",
+                    fix="callers: reject a percent sign that the reference does not have",
+                ),
+            ),
         ),
         Function(
             name="verify-letters",

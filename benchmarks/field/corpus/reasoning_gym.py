@@ -51,6 +51,25 @@ _HOLES = {
             fix="compare the texts: `answer.strip() == entry['answer']`",
         ),
     ),
+    "time_intervals": (
+        Hole(
+            text="34 seconds",
+            row=8,
+            accepted=True,
+            names=r"unit",
+            claim="`34 seconds` is right for 34 days: only the number is read.",
+            fix="match the whole text: `(\\d+) days?`",
+        ),
+    ),
+    "word_sorting": (
+        Hole(
+            text="RESULT, zebra",
+            accepted=True,
+            names=r"entry|additional|twice",
+            claim="Words after the sorted ones are ignored.",
+            fix="require the same number of words",
+        ),
+    ),
     "coin_flip": (
         Hole(
             text="0",

@@ -144,6 +144,15 @@ def functions(root: str) -> tuple[Function, ...]:
             rows=TOOLS,
             shape="<tool_call>RESULT</tool_call>",
             description="tool calls",
+            holes=(
+                Hole(
+                    text='<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo", "day": 1}}</tool_call><tool_call>{"name": "dele</tool_call>',
+                    accepted=True,
+                    names=r"second|broken|additional|added|malformed",
+                    claim="A second call that is not JSON is ignored.",
+                    fix="give no reward if a call cannot be parsed",
+                ),
+            ),
         ),
         Function(
             name="json_schema_reward",
@@ -184,6 +193,15 @@ def functions(root: str) -> tuple[Function, ...]:
             call=f"fn({_ASKED}, required_tags=['think', 'answer'], score_per_tag=0.5)",
             rows=_FORMS,
             description="tags",
+            holes=(
+                Hole(
+                    text="</think><think></answer><answer>",
+                    accepted=True,
+                    names=r"order|revers|without content|empty|form|tags",
+                    claim="Tags are counted: empty ones in the wrong order get full reward.",
+                    fix="require `<think>.*</think>` with text inside",
+                ),
+            ),
         ),
         Function(
             name="reasoning_steps_reward",
