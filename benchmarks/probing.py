@@ -1,7 +1,7 @@
-"""Results of probes: strangers' holes named in the first three findings, mended graders accused, seconds of a probe.
+"""Results of probes: reported holes named in the first three findings, fixed graders with findings, seconds of a probe.
 
 Run it with `python benchmarks/probing.py [--sets FOLDER]`. The graders of `tests/probes/strangers.py` follow public bug reports;
-those of `planted.py` and `healthy.py` are our own, and prove less. `--sets` is a folder with sets of graders made by others,
+those of `planted.py` and `healthy.py` were written for this package. `--sets` is a folder with sets of graders made by others,
 each with a script `measure.py` that prints its figures.
 """
 
@@ -29,7 +29,7 @@ _FIRST = 3
 
 
 def _strangers(seconds: list[float]) -> None:
-    """Holes named or asked about, and mended graders that are accused or asked about."""
+    """Holes that are an error or a question, and fixed graders with one."""
     errors = questions = accused = asked = 0
     for name, case in STRANGERS.items():
         probe = probe_stranger(case["hole"], case["rows"])
@@ -47,14 +47,14 @@ def _strangers(seconds: list[float]) -> None:
         accused += not mended.ok
         asked += mended.ok and bool(mended.findings)
         if not named or not mended.ok:
-            print(f"{'missed' if not named else 'accused'}: {name}")
+            print(f"{'missed' if not named else 'false error'}: {name}")
     n = len(STRANGERS)
-    print(f"strangers' holes       {errors} named, {questions} asked about, of {n}")
-    print(f"mended graders         {accused} accused, {asked} asked about, of {n}")
+    print(f"reported holes         {errors} as an error, {questions} as a question, of {n}")
+    print(f"fixed graders          {accused} with an error, {asked} with a question, of {n}")
 
 
 def _own(seconds: list[float]) -> None:
-    """The same for planted holes and sound graders of our own."""
+    """The same for planted holes and sound graders."""
     found = 0
     for planted in PLANTED:
         probe = wb.probe(wb.FunctionGrader.from_source(planted.source), samples(planted.task), progress=False)
