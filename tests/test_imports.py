@@ -16,6 +16,17 @@ LATE = {
     "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo"},
     "cli/support.py": {"workbench.formats"},
+    "cli/file_facts.py": {
+        "workbench.formats.shared",
+        "workbench.formats.shared.training_code",
+        "workbench.formats.shared.writing",
+    },
+    "cli/made_rows.py": {
+        "workbench.graders",
+        "workbench.graders.capture.analysis",
+        "workbench.graders.code.custom",
+        "workbench.graders.serialization",
+    },
     "cli/serve.py": {
         "workbench.graders.serialization",
         "workbench.deploy.serve",
@@ -26,6 +37,8 @@ LATE = {
         "workbench.formats.files",
         "workbench.formats.shared",
         "workbench.formats.shared.writing",
+        "workbench.graders.code.custom",
+        "workbench.graders.serialization",
     },
     "cli/validate.py": {
         "workbench.formats.files",
