@@ -16,7 +16,9 @@ LATE = {
     "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo"},
     "cli/support.py": {"workbench.formats"},
+    "cli/check.py": {"workbench.deploy.guard", "workbench.deploy.guard.documents"},
     "cli/file_facts.py": {
+        "workbench.deploy.guard.baseline",
         "workbench.formats.shared",
         "workbench.formats.shared.training_code",
         "workbench.formats.shared.writing",
@@ -46,6 +48,8 @@ LATE = {
         "workbench.formats.shared.writing",
         "workbench.graders.serialization",
     },
+    # pytest loads its plugins at every start.
+    "deploy/pytest_plugin.py": {"workbench.deploy.guard"},
     # The demo's rows are built from their rules without any installed package.
     "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.file_types"},
     # Only who grades batches of another engine needs it.

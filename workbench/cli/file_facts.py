@@ -9,7 +9,7 @@ import math
 import re
 import shlex
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,7 @@ _CODE = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".ipynb", ".toml", ".yam
 """Suffixes of files that contain graders and not rows."""
 _LARGE = 64 * 2**20
 """Bytes from which a file is not searched for graders, and Parquet is read on demand: 64 MiB."""
+_REGRESSION = "regression rows of a probe"
 _CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
 
 
@@ -124,10 +125,32 @@ def _is_saved(facts: FileFacts) -> bool:
             report = wb.read_report(path)
             facts.kind, facts.lines = "a saved report of the workbench", str(report).splitlines()
             facts.next = _python(f"wb.read_report({name}).to_html('report.html')")
+    if path.is_file() and _starts_with(path, b'{"workbench_baseline"'):
+        _add_baseline(facts)
     if path.is_file() and _starts_with(path, b"SQLite format 3\0"):
         facts.kind = "a SQLite database, such as a store of the workbench"
         facts.next = _python(f"print(wb.open_store({name}))")
     return bool(facts.kind)
+
+
+def _add_baseline(facts: FileFacts) -> None:
+    from workbench.deploy.guard.baseline import Baseline, version_of
+
+    stored = Baseline.load(facts.path)
+    facts.kind = "a baseline of workbench check"
+    facts.lines = [f"made {stored.made}, {counted(len(stored.rows), 'row')}"]
+    facts.lines += [
+        f"{one_line(name, 60)}: version {version_of(one.fingerprint) or 'unknown'}, mean {number(_mean_of(one.scores))}"
+        for name, one in stored.graders.items()
+    ]
+    graders, rows = stored.sources.get("graders"), stored.sources.get("rows")
+    if (
+        isinstance(graders, str)
+        and graders
+        and isinstance(rows, list)
+        and all(isinstance(one, str) and one for one in rows)
+    ):
+        facts.next = shlex.join(["workbench", "check", graders, *rows, "--baseline", str(facts.path)])
 
 
 def _python(code: str) -> str:
@@ -188,7 +211,7 @@ def _add_rows(facts: FileFacts, options: argparse.Namespace) -> None:
 
 def _rows_kind(samples: wb.Samples) -> str:
     if {"probe", "label", "was"} <= set(map(str, samples.column_names)):
-        return "regression rows of a probe"
+        return _REGRESSION
     reading = samples.reading.partition("read as ")[2]
     name = reading.partition(":")[0] if reading else ""
     return f"{name} (rows)" if name else "rows"
@@ -237,6 +260,8 @@ def _row_lines(samples: wb.Samples) -> Iterator[str]:
     yield f"  {samples.reading}"
     if (lacking := _no_completions(samples)) is not None:
         yield f"  not gradable: {lacking.what}; {lacking.hint or lacking.expected}"
+    if _rows_kind(samples) == _REGRESSION:
+        yield "  to grade them with the graders of that probe: workbench check GRADERS and this file"
     for note in samples.notes:
         if not note.startswith("read as "):
             yield f"  note: {note}"
@@ -263,6 +288,8 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
         )
     assert facts.samples is not None
     rows = facts.samples
+    if facts.kind == _REGRESSION:
+        return ""
     if (lacking := _no_completions(rows)) is not None:
         mapped = re.search(r"--columns completion=(?!COLUMN)\S+", in_shell(lacking.hint))
         return f"workbench open {path}{columns} {mapped[0]}" if mapped else ""
@@ -313,6 +340,10 @@ def _as_json(facts: FileFacts) -> dict[str, Any]:
 
 
 def _mean(scores: Any) -> float:
+    return _mean_of(scores.tolist())
+
+
+def _mean_of(scores: Iterable[float]) -> float:
     """The mean of the scores that are there; NaN without."""
-    there = [score for score in scores.tolist() if not math.isnan(score)]
+    there = [score for score in scores if not math.isnan(score)]
     return sum(there) / len(there) if there else math.nan
