@@ -42,7 +42,7 @@ def rows(n=60, wrong=(), **changes):
 
 def check(source=SOURCE, data=None, **settings):
     return guard.check(
-        grader(source), rows() if data is None else data, progress=False, **{"labels": "good", **settings}
+        grader(source), rows() if data is None else data, **{"labels": "good", "progress": False, **settings}
     )
 
 
@@ -234,6 +234,9 @@ def test_a_grader_that_always_fails_has_failed():
     assert spent.missed
     assert "budget" in spent.missed[0]
     assert spent.outcome is not PASS
+    assert (
+        " of 1 labelled row graded as labelled" in decision(spent, "labels").sentence
+    )  # the others were not graded
 
 
 def test_a_damaged_baseline_is_an_error(tmp_path):
@@ -272,6 +275,12 @@ def test_a_baseline_is_read_as_written(tmp_path):
         made.completions,
         made.graders["near"].fingerprint,
     )
+
+
+def test_no_rows_do_not_pass():
+    """An empty file is an error."""
+    with pytest.raises(ReportError, match="no rows to check"):
+        check(data=wb.Samples([], columns={"completion": None}))
 
 
 def test_nothing_to_check_is_an_error():

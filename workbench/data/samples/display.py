@@ -97,7 +97,7 @@ def reading_line(samples: Any, table: Table) -> str:
     left = _as_metadata([str(name) for name in table.metadata if name not in used])
     old = [one_line(name, 40) for name in samples.old_grades]
     scores = f"old scores of {_few(old)}" if old else ""
-    parts = [source + (shape or f"{counted(len(samples), 'row')}; {taken}"), left, scores]
+    parts = [source + (shape or "; ".join(filter(None, (counted(len(samples), "row"), taken)))), left, scores]
     return "; ".join(filter(None, [*parts, *_prompt_counts(samples, table)]))
 
 

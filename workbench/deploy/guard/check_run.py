@@ -15,7 +15,6 @@ from workbench.analysis.finding import Severity
 from workbench.analysis.labels import read_labels
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError, WorkbenchError
-from workbench.core.grade import ErrorKind
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples
 from workbench.deploy.guard.baseline import (
@@ -29,6 +28,7 @@ from workbench.deploy.guard.baseline import (
 from workbench.deploy.guard.decisions import (
     FAIL,
     INCONCLUSIVE,
+    INFRASTRUCTURE,
     Decision,
     on_drop,
     on_findings,
@@ -49,11 +49,6 @@ FAIL_ON: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Severities of findings that fail a check, by the value of `fail_on`."""
 
-_INFRASTRUCTURE = frozenset({
-    ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER, ErrorKind.JUDGE_KEY,
-    ErrorKind.JUDGE_LIMIT, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.ENDPOINT,
-})  # fmt: skip
-"""Errors that do not depend on the grader: its tests could not run on these rows."""
 
 _REGRESSION = {"probe", "label", "was"}
 
@@ -75,6 +70,13 @@ class CheckRun:
 
     def add(self, samples: Samples) -> None:
         """Grade some rows and run their tests."""
+        if not len(samples):
+            raise ReportError(
+                "there are no rows to check",
+                where=samples.source,
+                found="0 rows",
+                hint="check that the file was written",
+            )
         if set(map(str, samples.column_names)) >= _REGRESSION:
             self._add_regression(samples)
             return
@@ -235,10 +237,10 @@ def _missed(report: Report) -> Iterator[str]:
     """Why tests could not run: rows without a score for a reason other than the grader, or rows that were all skipped."""
     for name, grades in report.grades.items():
         kinds = [error.kind for error in grades.errors.values()]
-        lost = sorted({str(kind) for kind in kinds if kind in _INFRASTRUCTURE})
+        lost = sorted({str(kind) for kind in kinds if kind in INFRASTRUCTURE})
         if lost:
-            count = sum(kind in _INFRASTRUCTURE for kind in kinds)
-            first = next(error for error in grades.errors.values() if error.kind in _INFRASTRUCTURE)
+            count = sum(kind in INFRASTRUCTURE for kind in kinds)
+            first = next(error for error in grades.errors.values() if error.kind in INFRASTRUCTURE)
             why = f"{', '.join(lost)}: {one_line(first.message, 160)}"
             yield f"{one_line(name, 60)}: {counted(count, 'row')} without a score because of {why}"
         elif len(report) and not kinds and not grades.n_scored:
@@ -249,7 +251,7 @@ def _without_scores(report: Report) -> Iterator[Decision]:
     """A failed test for each grader that fails on every row by itself."""
     for name, grades in report.grades.items():
         kinds = {error.kind for error in grades.errors.values()}
-        if kinds and not grades.n_scored and not kinds & _INFRASTRUCTURE:
+        if kinds and not grades.n_scored and not kinds & INFRASTRUCTURE:
             first = next(iter(grades.errors.values()))
             why = f"{first.kind}: {one_line(first.message, 200)}"
             yield Decision("scored", name, FAIL, f"no row has a score; {why}")

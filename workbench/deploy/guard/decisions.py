@@ -15,6 +15,7 @@ from workbench.analysis.finding import percent
 from workbench.analysis.statistics import clopper_pearson, compact, growth_needed
 from workbench.analysis.statistics.means import BoundedMean, Share, bounded_mean, likely_scale, share
 from workbench.core.display_text import counted, number, one_line, signed, two_digits
+from workbench.core.grade import ErrorKind
 from workbench.report.cases import label_codes, labelled_case
 
 ALPHA = 0.05
@@ -34,6 +35,13 @@ class DecisionOutcome(StrEnum):
 
 
 PASS, FAIL, INCONCLUSIVE = DecisionOutcome.PASS, DecisionOutcome.FAIL, DecisionOutcome.INCONCLUSIVE
+
+
+INFRASTRUCTURE = frozenset({
+    ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER, ErrorKind.JUDGE_KEY,
+    ErrorKind.JUDGE_LIMIT, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.ENDPOINT,
+})  # fmt: skip
+"""Errors that do not depend on the grader: its tests could not run on these rows."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,8 @@ def on_labels(report: Any, grader: str, max_error_rate: float | None) -> Decisio
         max_error_rate: Maximum share of rows graded against their label, or without a score; None for exact tests.
     """
     codes = label_codes(report)
-    labelled = np.flatnonzero(codes >= 0)
+    lost = {row for row, error in report.grades[grader].errors.items() if error.kind in INFRASTRUCTURE}
+    labelled = np.array([row for row in np.flatnonzero(codes >= 0).tolist() if row not in lost], np.intp)
     if not len(labelled):
         return None
     accepted = _accepted(report, grader)
