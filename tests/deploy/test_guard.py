@@ -227,7 +227,8 @@ def test_a_grader_that_always_fails_has_failed():
     """Its own error is a verdict; an unreachable judge is not."""
     result = check("async def grade(thread):\n    return 1 / 0\n", fail_on="never")
     assert decision(result, "scored").outcome is FAIL
-    judge = wb.BinaryJudge("Is it right?", model="m", client=wb.ScriptedClient(["no JSON"] * 2), name="judge")
+    client = wb.ScriptedClient(['{"reasoning": "x", "score": "PASS"}'] * 3)
+    judge = wb.BinaryJudge("Is it right?", model="m", client=client, name="judge")
     spent = guard.check(
         judge, rows(3), labels="good", budget=wb.Budget(calls=1), progress=False, fail_on="never"
     )
