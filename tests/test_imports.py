@@ -16,6 +16,7 @@ LATE = {
     "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo"},
     "cli/support.py": {"workbench.formats"},
+    "cli/output.py": {"workbench.deploy.telemetry"},
     "cli/check.py": {"workbench.deploy.guard", "workbench.deploy.guard.documents"},
     "cli/file_facts.py": {
         "workbench.deploy.guard.baseline",

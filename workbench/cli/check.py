@@ -28,7 +28,14 @@ from workbench.cli.options import (
     read_suite,
     say,
 )
-from workbench.cli.output import check_scores_file, print_json, write_scores
+from workbench.cli.output import (
+    add_telemetry,
+    check_scores_file,
+    check_telemetry,
+    print_json,
+    send_events,
+    write_scores,
+)
 from workbench.core.display_text import one_line
 from workbench.core.files import STANDARD_INPUT, check_writable, write_atomically
 
@@ -110,6 +117,7 @@ def _add_files(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--junit", type=Path, metavar="XML", help="write JUnit XML: inconclusive tests are skipped ones"
     )
+    add_telemetry(check)
     check.add_argument(
         "--summary", type=Path, metavar="MARKDOWN",
         help="write a summary as Markdown (default in GitHub Actions: the summary of the job)",
@@ -143,6 +151,7 @@ def _check(options: argparse.Namespace) -> int:
     if options.scores:
         check_scores_file(options.scores)
     check_one_input(options.graders, *options.rows)
+    check_telemetry(options)
     files = options.rows or _own_rows(options.graders)
     columns = columns_of(options.columns)
     suite = read_suite(options.graders, options)
@@ -158,6 +167,7 @@ def _check(options: argparse.Namespace) -> int:
     else:
         say(result)
     _write(result, options)
+    send_events(options, result.reports)
     return code
 
 

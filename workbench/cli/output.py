@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import math
@@ -9,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.options import UsageError
-from workbench.core.display_text import encodable, without_controls
+from workbench.cli.options import UsageError, say
+from workbench.core.display_text import counted, encodable, without_controls
 from workbench.core.errors import FormatError
 from workbench.core.files import replaced
 
@@ -153,3 +154,32 @@ def write_scores(path: Path, frame: pd.DataFrame) -> Path:
         finally:
             named.unlink(missing_ok=True)
     return path
+
+
+def add_telemetry(command: argparse.ArgumentParser) -> None:
+    """Add the option for events of OpenTelemetry."""
+    command.add_argument(
+        "--telemetry", action="store_true",
+        help="send each grade as an evaluation event of OpenTelemetry; run the command with opentelemetry-instrument",
+    )  # fmt: skip
+
+
+def check_telemetry(options: argparse.Namespace) -> None:
+    """Refuse events that would be lost, before rows are graded.
+
+    Raises:
+        ReportError: The package is missing, or no exporter is configured.
+    """
+    if options.telemetry:
+        from workbench.deploy.telemetry import event_logger
+
+        event_logger()
+
+
+def send_events(options: argparse.Namespace, reports: Iterable[Any]) -> None:
+    """Send the grades of some reports, if that is chosen."""
+    if options.telemetry:
+        from workbench.deploy.telemetry import emit_evaluations
+
+        count = sum(map(emit_evaluations, reports))
+        say(f"sent {counted(count, 'evaluation event')} to OpenTelemetry", error=True)

@@ -25,7 +25,15 @@ from workbench.cli.options import (
     read_suite,
     say,
 )
-from workbench.cli.output import check_scores_file, print_json, report_json, write_scores
+from workbench.cli.output import (
+    add_telemetry,
+    check_scores_file,
+    check_telemetry,
+    print_json,
+    report_json,
+    send_events,
+    write_scores,
+)
 from workbench.core.display_text import counted, one_line
 from workbench.core.files import STANDARD_INPUT, check_writable
 
@@ -159,6 +167,7 @@ def _add_files(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--scores", type=Path, metavar="FILE", help="write one row per grade: .csv, .jsonl, .parquet or .xlsx"
     )
+    add_telemetry(run)
     run.add_argument(
         "--certificate", type=Path, metavar="FILE",
         help="write a certificate of the validation and findings: .html, .md, or .json with the graders",
@@ -175,6 +184,7 @@ def _run(options: argparse.Namespace) -> int:
         check_scores_file(options.scores)
     if options.certificate:
         check_place(options.certificate)
+    check_telemetry(options)
     check_one_input(options.graders, options.samples)
     columns = columns_of(options.columns)
     graders = read_suite(options.graders, options)
@@ -196,6 +206,7 @@ def _run(options: argparse.Namespace) -> int:
         say(f"wrote {write_scores(options.scores, report.frame)}", error=options.json)
     if options.certificate:
         say(f"wrote {write_certificate(options.certificate, graders, report)}", error=options.json)
+    send_events(options, [report])
     _say_not_probed(graders, options)
     return _exit_code(report, report.gate, options.fail_on)
 
@@ -246,6 +257,7 @@ _OF_REPORTS = {
     "report": "--report",
     "scores": "--scores",
     "certificate": "--certificate",
+    "telemetry": "--telemetry",
 }
 
 
@@ -257,7 +269,7 @@ def _run_overview(options: argparse.Namespace) -> int:
         ReportError: Labels of several annotators.
     """
     for name, option in _OF_REPORTS.items():
-        if getattr(options, name) is not None:
+        if getattr(options, name) not in (None, False):
             raise UsageError(
                 "an overview cannot be combined with an option for a report", found=option,
                 hint='workbench.read_report("FOLDER/part-00000.parquet", rows) reads the report on one part, with the rows of that part',
