@@ -42,6 +42,8 @@ LATE = {
         "workbench.formats.shared.writing",
         "workbench.graders.code.custom",
         "workbench.graders.serialization",
+        "workbench.report.cases",
+        "workbench.report.validation_set",
     },
     "cli/validate.py": {
         "workbench.formats.files",

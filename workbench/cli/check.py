@@ -61,7 +61,7 @@ def add(commands: Commands) -> None:
     add_columns(check)
     check.add_argument(
         "--labels", metavar="COLUMN", action="append",
-        help="column of labels (known good or bad): golden rows; repeat the option for several annotators (default: label)",
+        help="column of labels (known good or bad), or a validation set of Inspect Scout: golden rows; repeat the option for several annotators (default: label)",
     )  # fmt: skip
     _add_limits(check)
     _add_grading(check)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,7 @@ def _add_rows(run: argparse.ArgumentParser) -> None:
     add_columns(run)
     run.add_argument(
         "--labels", metavar="COLUMN", action="append",
-        help="column of labels (known good or bad); repeat the option for several annotators",
+        help="column of labels (known good or bad), or a validation set of Inspect Scout; repeat the option for several annotators",
     )  # fmt: skip
 
 
@@ -169,6 +170,12 @@ def _add_files(run: argparse.ArgumentParser) -> None:
     )
     add_telemetry(run)
     run.add_argument(
+        "--validation",
+        type=Path,
+        metavar="CSV",
+        help="write the labels as a validation set of Inspect Scout: id and target",
+    )
+    run.add_argument(
         "--certificate", type=Path, metavar="FILE",
         help="write a certificate of the validation and findings: .html, .md, or .json with the graders",
     )  # fmt: skip
@@ -178,7 +185,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.overview:
         return _run_overview(options)
     # Everything that could prevent the output is checked first: grading may take hours before it is written.
-    for path in filter(None, (options.report, options.scores)):
+    for path in filter(None, (options.report, options.scores, options.validation)):
         check_writable(path)
     if options.scores:
         check_scores_file(options.scores)
@@ -200,15 +207,41 @@ def _run(options: argparse.Namespace) -> int:
             repeats=options.repeats, reduce=options.reduce, resume=options.resume,
         )  # fmt: skip
     _print(report, options)
-    if options.report:
-        say(f"wrote {report.to_html(options.report)}", error=options.json)
-    if options.scores:
-        say(f"wrote {write_scores(options.scores, report.frame)}", error=options.json)
-    if options.certificate:
-        say(f"wrote {write_certificate(options.certificate, graders, report)}", error=options.json)
+    for path in _written(report, graders, options):
+        say(f"wrote {path}", error=options.json)
     send_events(options, [report])
     _say_not_probed(graders, options)
     return _exit_code(report, report.gate, options.fail_on)
+
+
+def _written(report: Report, graders: wb.Suite, options: argparse.Namespace) -> Iterator[Path]:
+    """Write the files of the options; each when the one before is announced."""
+    if options.report:
+        yield report.to_html(options.report)
+    if options.scores:
+        yield write_scores(options.scores, report.frame)
+    if options.certificate:
+        yield write_certificate(options.certificate, graders, report)
+    if options.validation:
+        yield _write_validation(options.validation, report)
+
+
+def _write_validation(path: Path, report: Report) -> Path:
+    """Write the labels of a report.
+
+    Raises:
+        ReportError: There are none.
+    """
+    from workbench.report.cases import label_codes
+    from workbench.report.validation_set import write_validation_set
+
+    codes = label_codes(report).tolist()
+    if all(code < 0 for code in codes):
+        raise wb.errors.ReportError(
+            "a validation set is written from labels, and the rows have none",
+            hint="name their column: --labels COLUMN",
+        )
+    return write_validation_set(path, report.samples, [None if code < 0 else code == 1 for code in codes])
 
 
 def _print(report: Report | Overview, options: argparse.Namespace) -> None:
@@ -258,6 +291,7 @@ _OF_REPORTS = {
     "scores": "--scores",
     "certificate": "--certificate",
     "telemetry": "--telemetry",
+    "validation": "--validation",
 }
 
 
