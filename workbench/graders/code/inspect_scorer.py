@@ -82,7 +82,7 @@ def _texts(reference: Any) -> list[str]:
 
 
 def grade_of_score(score: Any) -> Any:
-    """The grade of a `Score`: its letter, truth value or number, with its explanation; None is no score."""
+    """The grade of a `Score`: its letter, truth value or number, with its explanation; None is skipped."""
     if score is None:
         return Grade.skipped("the scorer returned None")
     value, reason = score.value, getattr(score, "explanation", None)
