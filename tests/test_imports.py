@@ -23,10 +23,12 @@ LATE = {
         "workbench.formats.shared",
         "workbench.formats.shared.training_code",
         "workbench.formats.shared.writing",
+        "workbench.formats.targets.base",
     },
     "cli/made_rows.py": {
         "workbench.graders",
         "workbench.graders.capture.analysis",
+        "workbench.graders.combine",
         "workbench.graders.code.custom",
         "workbench.graders.serialization",
     },
@@ -37,6 +39,7 @@ LATE = {
         "workbench.deploy.reward.stats",
     },
     "cli/run.py": {
+        "workbench.deploy.guard.decisions",
         "workbench.formats.files",
         "workbench.formats.shared",
         "workbench.formats.shared.writing",

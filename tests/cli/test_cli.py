@@ -308,7 +308,7 @@ def test_wrong_options_are_said_before_grading(files, capsys, option):
 def test_a_grader_without_a_score_is_exit_one(files):
     """A run in which a grader scored nothing is not a success."""
     (files / "b.py").write_text("async def grade(t):\n    return t.metadata['zz']\n", "utf-8")
-    assert main(["run", str(files / "b.py"), str(files / "s.jsonl")]) == 3
+    assert main(["run", str(files / "b.py"), str(files / "s.jsonl")]) == 1
 
 
 ROW = {"prompt": "q", "completion": "yes"}
@@ -396,7 +396,7 @@ def test_scores_are_written_by_the_suffix(files, name, read):
 def test_a_run_without_scores_fails_under_any_choice(files, capsys):
     """What was not measured has not passed; --fail-on is about what was."""
     (files / "broken.py").write_text("async def grade(thread):\n    raise ValueError('no')\n", "utf-8")
-    assert main(["run", str(files / "broken.py"), str(files / "s.jsonl"), "--fail-on", "never"]) == 3
+    assert main(["run", str(files / "broken.py"), str(files / "s.jsonl"), "--fail-on", "never"]) == 1
     assert "scored nothing" in capsys.readouterr().err
 
 

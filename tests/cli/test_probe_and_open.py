@@ -187,7 +187,7 @@ def test_the_next_commands_can_be_pasted(folder, capsys):
     ("name", "content", "part"),
     [
         ("none.json", None, "there is no such file or folder"),
-        ("empty.json", "", "neither graders nor rows can be read"),
+        ("empty.json", "", "the file is empty"),
         ("noise.bin", "\x00\x01", "neither graders nor rows can be read"),
         ("task.yaml", "task: x\nmetric_list: []\n", "lm-evaluation-harness"),
         ("no.such.module:f", None, "cannot be imported"),
@@ -234,3 +234,24 @@ def test_a_report_as_json(folder, capsys):
     assert found["graders"][0]["cost"] is None
     assert found["gate"] is None
     assert {"kind", "severity", "sentence", "interval"} <= set(found["findings"][0])
+
+
+def test_rows_are_not_made_for_graders_of_certain_rows(folder, capsys):
+    """Tests of promptfoo are for rows with their variables: made rows would get another score."""
+    config = "tests:\n- vars: {river: Elbe}\n  assert: [{type: contains, value: '{{river}}'}]\n- vars: {river: Vltava}\n  assert: [{type: contains, value: '{{river}}'}]\n"
+    (folder / "promptfooconfig.yaml").write_text(config, "utf-8")
+    assert main(["probe", "promptfooconfig.yaml"]) == 2
+    assert "columns river" in capsys.readouterr().err
+    assert main(["open", "."]) == 0
+    said = capsys.readouterr().out
+    assert "promptfooconfig.yaml: a document of promptfoo" in said
+    assert next_command(said).splitlines()[1] == "workbench run promptfooconfig.yaml results.json"
+
+
+def test_columns_of_templates_are_made(folder, capsys):
+    """A criterion of OpenAI names its columns as item.name."""
+    (folder / "criterion.json").write_text(json.dumps(EXPORT["eval"]["testing_criteria"][0]), "utf-8")
+    assert main(["probe", "criterion.json", "--tries", "0"]) == 0
+    said = capsys.readouterr()
+    assert "also as 'expected'" in said.err
+    assert "verdict: match: no error found" in said.out

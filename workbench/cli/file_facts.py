@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
+from workbench.cli.made_rows import is_for_certain_rows
 from workbench.cli.options import (
     COULD_NOT_RUN,
     Commands,
@@ -103,6 +104,8 @@ def facts_of(options: argparse.Namespace) -> FileFacts:
         raise wb.errors.FormatError(
             "there is no such file or folder", where=str(path), hint="check its name and folder"
         )
+    if path.is_file() and not path.stat().st_size:
+        raise wb.errors.FormatError("the file is empty", where=str(path), found="0 bytes")
     if path.is_dir():
         path = next((path / name for name in _CONFIGS if (path / name).is_file()), path)
     facts = FileFacts(path)
@@ -182,13 +185,17 @@ def _format_title(path: Path, name: str | None) -> str:
     from workbench.formats.shared import get_format, read_text
     from workbench.formats.shared.training_code import notebook_text
     from workbench.formats.shared.writing import detect
+    from workbench.formats.targets.base import Target
 
     if name is not None:
         return get_format(name).title
     if not path.is_file():
         return "a function by its import path" if ":" in str(path) else ""
     text = read_text(path)
-    return detect(notebook_text(text) or text, str(path)).title
+    chosen = detect(notebook_text(text) or text, str(path))
+    # A format of code may read documents of its tool, too.
+    is_code = path.suffix.lower() in _CODE - {".yaml", ".yml"} or not isinstance(chosen, Target)
+    return chosen.title if is_code else f"a document of {chosen.label}"
 
 
 def _add_rows(facts: FileFacts, options: argparse.Namespace) -> None:
@@ -280,12 +287,14 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
     columns = "".join(f" --columns {shlex.quote(pair)}" for pair in options.columns)
     platform = f" --from {options.format}" if options.format else ""
     can_run = facts.samples is not None and _has_completions(facts.samples)
+    if facts.suite is not None and can_run:
+        return f"workbench run {path} {path}{columns}{platform}"
+    if facts.suite is not None and is_for_certain_rows(facts.suite):
+        # Made rows have other values, so that the graders would not apply to them.
+        made = f"promptfoo eval -c {path} -o results.json\n" if "promptfoo" in facts.kind else ""
+        return f"{made}workbench run {path} {'results.json' if made else 'rows.jsonl'}{platform}"
     if facts.suite is not None:
-        return (
-            f"workbench run {path} {path}{columns}{platform}"
-            if can_run
-            else f"workbench probe {path}{platform}"
-        )
+        return f"workbench probe {path}{platform}"
     assert facts.samples is not None
     rows = facts.samples
     if facts.kind == _REGRESSION:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 import pkgutil
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import workbench as wb
+from workbench.cli.options import UsageError
 from workbench.core.display_text import one_line
 
 _ROWS = 60
@@ -28,8 +31,12 @@ def made_rows(suite: wb.Suite) -> tuple[wb.Samples, str]:
     """Rows for graders of which only the code is known, and a sentence on what they are.
 
     Args:
-        suite: The graders; the columns are those that their signatures and texts name.
+        suite: The graders; the columns are those that their signatures, texts and templates name.
+
+    Raises:
+        UsageError: Graders that choose rows by the values of their columns, such as tests of promptfoo.
     """
+    _refuse_choosers(suite)
     frame = wb.demo_samples("arithmetic").frame
     # One completion per prompt: the known-good one, so that the usual form of a completion is there.
     good = frame[frame["good"].astype(bool)].drop_duplicates("prompt").head(_ROWS)
@@ -57,6 +64,29 @@ def made_rows(suite: wb.Suite) -> tuple[wb.Samples, str]:
     return wb.Samples(rows, columns=roles, source="made rows"), text
 
 
+def is_for_certain_rows(suite: wb.Suite) -> bool:
+    """Whether a grader applies only to rows with certain values, such as a test of promptfoo to those of its variables."""
+    return next(_choosers(suite), None) is not None
+
+
+def _choosers(suite: wb.Suite) -> Iterator[tuple[str, Any]]:
+    from workbench.graders.combine import ForRows
+    from workbench.graders.serialization import parts
+
+    for entry in suite.entries:
+        yield from ((entry.name, part) for part in parts(entry.grader) if isinstance(part, ForRows))
+
+
+def _refuse_choosers(suite: wb.Suite) -> None:
+    for entry_name, part in _choosers(suite):
+        names = dict.fromkeys(name for case in part.cases for name in case["when"])
+        raise UsageError(
+                    "rows for these graders cannot be made, because they are for rows with certain values",
+                    where=f"grader {one_line(entry_name, 60)}", found=f"columns {', '.join(map(one_line, names))}",
+                    hint="pass rows with these columns: --samples FILE",
+                )  # fmt: skip
+
+
 def named_columns(grader: Any) -> set[str]:
     """The columns that a grader's text or signature names."""
     return {name for name in _named(grader) if name not in _OF_THE_CALL}
@@ -73,6 +103,20 @@ def _named(grader: Any) -> Iterator[str]:
             yield from columns_read(part.source.text, part.signature).both
         elif isinstance(part, CustomGrader):
             yield from _parameters(part)
+        else:
+            yield from _in_templates(part)
+
+
+def _in_templates(grader: Any) -> Iterator[str]:
+    """Columns in OpenAI's templates, such as `{{ item.sum }}`; none of a grader without a spec."""
+    try:
+        text = json.dumps(grader.spec())
+    except (wb.errors.WorkbenchError, TypeError, ValueError):
+        return
+    yield from _ITEM.findall(text)
+
+
+_ITEM = re.compile(r"\{\{\s*item\.([A-Za-z_]\w*)")
 
 
 def _parameters(grader: Any) -> Iterator[str]:

@@ -23,10 +23,10 @@ VERDICT, USAGE, COULD_NOT_RUN, INCONCLUSIVE = 1, 2, 3, 4
 
 EXIT_CODES = """exit codes:
   0    success
-  1    a verdict: a check, a gate or a test of `check` failed, or a finding has a
-       severity of --fail-on
+  1    a verdict: a check, a gate or a test of `check` failed, a grader fails on
+       every row, or a finding has a severity of --fail-on
   2    wrong usage
-  3    could not run: a file cannot be read or written, a grader scored nothing,
+  3    could not run: a file cannot be read or written, a judge cannot be reached,
        or rows were left out
   4    inconclusive (`check`): more rows are needed; see its --inconclusive
   130  interrupted

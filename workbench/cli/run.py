@@ -328,15 +328,18 @@ def _run_overview(options: argparse.Namespace) -> int:
 
 def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str, *, missing: int = 0) -> int:
     """The exit code of a run, and on stderr why it is not 0."""
-    missed = [
-        f"{name} scored nothing"
-        for name, row in report.summary.iterrows()
-        if len(report) and not row["scored"]
-    ]
+    from workbench.deploy.guard.decisions import INFRASTRUCTURE
+
+    unscored = [str(name) for name, row in report.summary.iterrows() if len(report) and not row["scored"]]
+    errors = report.errors
+    # A grader that fails on every row by itself is a verdict; rows that no grader could grade are not.
+    own = set(errors["grader"][~errors["error_kind"].isin([str(kind) for kind in INFRASTRUCTURE])])
+    missed = [f"{name} scored nothing" for name in unscored if name not in own]
     if missing or report.errors["error_kind"].isin(["budget", "cancelled"]).any():
         missed.append("rows were left out")
     failing = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
-    verdicts = ["the gate failed"] if fail_on != "never" and gate is not None and not gate.passed else []
+    verdicts = [f"{name} scored nothing" for name in unscored if name in own]
+    verdicts += ["the gate failed"] if fail_on != "never" and gate is not None and not gate.passed else []
     if failing:
         verdicts.append(f"{counted(len(failing), 'finding')} of severity {' or '.join(_FAIL_ON[fail_on])}")
     code = COULD_NOT_RUN if missed else VERDICT if verdicts else 0
