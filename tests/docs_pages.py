@@ -29,6 +29,13 @@ RUN = [page for page in PAGES if page.name not in {"CHANGELOG.md", "CONTRIBUTING
 WAITING = {"demo", "lab", "serve"}
 """Commands that are not run here: one does the whole job of a test of its own, the others open a browser or serve for ever."""
 
+_COMMAND = (
+    "import subprocess as _subprocess, sys as _sys; "
+    "_command = lambda words: (lambda done: done.returncode and _sys.exit(done.stderr))(_subprocess.run("
+    "[_sys.executable, '-W', 'error', '-m', 'workbench', *words], stderr=_subprocess.PIPE, text=True))"
+)
+"""The first line of a page's script: commands write messages to standard error, which a page shows as prose."""
+
 _FENCE = re.compile(r"^(`{3,})(\w*)[^\n]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _MARK = "\x01{}\x01"
 
@@ -74,7 +81,7 @@ def blocks(text: str) -> list[Block]:
 def script(text: str, *, shell: bool) -> tuple[str, list[Block]]:
     """A page as a script with the same line numbers, and the blocks that it runs; with `shell` its commands too."""
     lines = [""] * (text.count("\n") + 1)
-    lines[0] = "import subprocess as _subprocess, sys as _sys"
+    lines[0] = _COMMAND
     run = [block for block in blocks(text) if block.language == "python" or (shell and block.commands)]
     for number, block in enumerate(run):
         lines[block.line - 2] = f"print({_MARK.format(number)!r}, flush=True)"  # in the opening fence's place
@@ -92,7 +99,7 @@ def _run_here(commands: list[str]) -> list[str]:
 
 def _call(command: str) -> str:
     arguments = shlex.split(command, comments=True)[1:]
-    return f"_subprocess.run([_sys.executable, '-W', 'error', '-m', 'workbench', *{arguments!r}], check=True)"
+    return f"_command({arguments!r})"
 
 
 def outputs(page: Path, folder: Path) -> Iterator[tuple[Block, str]]:

@@ -16,6 +16,22 @@ LATE = {
     "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo"},
     "cli/support.py": {"workbench.formats"},
+    "cli/output.py": {"workbench.deploy.telemetry"},
+    "cli/check.py": {"workbench.deploy.guard", "workbench.deploy.guard.documents"},
+    "cli/file_facts.py": {
+        "workbench.deploy.guard.baseline",
+        "workbench.formats.shared",
+        "workbench.formats.shared.training_code",
+        "workbench.formats.shared.writing",
+        "workbench.formats.targets.base",
+    },
+    "cli/made_rows.py": {
+        "workbench.graders",
+        "workbench.graders.capture.analysis",
+        "workbench.graders.combine",
+        "workbench.graders.code.custom",
+        "workbench.graders.serialization",
+    },
     "cli/serve.py": {
         "workbench.graders.serialization",
         "workbench.deploy.serve",
@@ -23,9 +39,14 @@ LATE = {
         "workbench.deploy.reward.stats",
     },
     "cli/run.py": {
+        "workbench.deploy.guard.decisions",
         "workbench.formats.files",
         "workbench.formats.shared",
         "workbench.formats.shared.writing",
+        "workbench.graders.code.custom",
+        "workbench.graders.serialization",
+        "workbench.report.cases",
+        "workbench.report.validation_set",
     },
     "cli/validate.py": {
         "workbench.formats.files",
@@ -33,6 +54,8 @@ LATE = {
         "workbench.formats.shared.writing",
         "workbench.graders.serialization",
     },
+    # pytest loads its plugins at every start.
+    "deploy/pytest_plugin.py": {"workbench.deploy.guard"},
     # The demo's rows are built from their rules without any installed package.
     "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.file_types"},
     # Only who grades batches of another engine needs it.

@@ -158,7 +158,19 @@ def test_options_named_alone_exist():
     """An option that the page of the command line names by itself belongs to one of the commands."""
     page = prose((DOCS / "command-line.md").read_text("utf-8"))
     every = "".join(
-        help_of(name) for name in ("demo", "validate", "run", "serve", "convert", "formats", "lab", "sandbox")
+        help_of(name)
+        for name in (
+            "demo",
+            "open",
+            "validate",
+            "probe",
+            "run",
+            "serve",
+            "convert",
+            "formats",
+            "lab",
+            "sandbox",
+        )
     )
     assert [option for option in re.findall(r"`(--[\w-]+)", page) if option not in every] == []
 

@@ -60,9 +60,9 @@ def test_a_run_goes_on(files, capsys):
     """The second command finds all rows graded."""
     command = ["run", str(files / "g.py"), str(files / "s.jsonl"), "--resume", str(files / "run.parquet")]
     assert main(command) == 0
-    assert "not graded again" not in capsys.readouterr().out
+    assert "not graded again" not in capsys.readouterr().err
     assert main(command) == 0
-    assert "these rows were not graded again" in capsys.readouterr().out
+    assert "these rows were not graded again" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_an_overview_without_some_rows(files, parts, capsys, monkeypatch):
         return part(self, first, last)
 
     monkeypatch.setattr(wb.Samples, "part", lost)
-    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(files / "graded")]) == 1
+    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(files / "graded")]) == 3
     said = capsys.readouterr()
     assert "60 of 120 rows were graded." in said.out
     assert "rows were left out" in said.err
@@ -133,7 +133,7 @@ def test_a_damaged_file_of_a_folder_is_named(files, parts, capsys):
     """It is no Parquet to its end."""
     whole = (parts / "1.parquet").read_bytes()
     (parts / "1.parquet").write_bytes(whole[: len(whole) // 2])
-    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(files / "graded")]) == 1
+    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(files / "graded")]) == 3
     said = capsys.readouterr().err
     assert "cannot be read" in said
     assert str(parts / "1.parquet") in said
@@ -142,7 +142,7 @@ def test_a_damaged_file_of_a_folder_is_named(files, parts, capsys):
 def test_no_such_folder(files, capsys):
     """It is no question of kinds of files."""
     assert (
-        main(["run", str(files / "g.py"), str(files / "nowhere"), "--overview", str(files / "graded")]) == 1
+        main(["run", str(files / "g.py"), str(files / "nowhere"), "--overview", str(files / "graded")]) == 3
     )
     assert "No such file or folder" in capsys.readouterr().err
 
@@ -158,13 +158,13 @@ def test_no_such_folder(files, capsys):
 def test_an_overview_is_no_report(files, parts, capsys, options, part):
     """What needs all rows at once is refused in words."""
     command = ["run", str(files / "g.py"), str(parts), "--overview", str(files / "graded"), *options]
-    assert main(command) == 1
+    assert main(command) == (3 if "--labels" in options else 2)
     assert part in capsys.readouterr().err
 
 
 def test_an_overview_beside_its_data(files, parts, capsys):
     """Grades are not written among the data; another folder is named."""
-    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(parts)]) == 1
+    assert main(["run", str(files / "g.py"), str(parts), "--overview", str(parts)]) == 3
     assert f"write them to '{parts}-graded'" in capsys.readouterr().err
 
 
@@ -186,7 +186,7 @@ def test_failed_validation_is_exit_one(files, capsys):
 )
 def test_errors_are_sentences(files, capsys, arguments, part):
     """A mistake ends in one message on stderr, without a traceback."""
-    assert main([word.format(files) for word in arguments]) == 1
+    assert main([word.format(files) for word in arguments]) == 3
     said = capsys.readouterr().err
     assert said.startswith("workbench: ")
     assert part in said
@@ -236,7 +236,7 @@ def test_columns_and_labels_from_the_shell(files, capsys):
     lines = [f"q{i},{'yes' if i % 2 else 'yes!'},{'TRUE' if i % 2 else 'false'}" for i in range(200)]
     (files / "m.csv").write_text("\n".join(["question,model_out,ok", *lines]), "utf-8")
     command = ["run", str(files / "g.py"), str(files / "m.csv"), "--labels", "ok"]
-    assert main(command) == 1
+    assert main(command) == 3
     assert "no column was recognised as the completion" in capsys.readouterr().err
     assert main([*command, "--columns", "completion=model_out"]) == 1  # for being too lenient
     assert main([*command, "--columns", "completion=model_out", "--fail-on", "gate"]) == 0
@@ -266,7 +266,7 @@ def test_a_certificate_that_cannot_be_is_refused_before_the_run(files, capsys):
     ):
         assert (
             main(["run", str(files / grader), str(files / "s.jsonl"), "--certificate", str(files / name)])
-            == 1
+            == 3
         )
         said = capsys.readouterr()
         assert part in said.err
@@ -299,7 +299,7 @@ def test_labels_of_several_people_from_the_shell(files, capsys):
 @pytest.mark.parametrize("option", [["--report", "no/r.html"], ["--scores", "no/s.csv"]])
 def test_wrong_options_are_said_before_grading(files, capsys, option):
     """A folder that is not there is a sentence."""
-    assert main(["run", str(files / "g.py"), str(files / "s.jsonl"), *option]) == 1
+    assert main(["run", str(files / "g.py"), str(files / "s.jsonl"), *option]) == 3
     said = capsys.readouterr()
     assert said.err.startswith("workbench: ")
     assert said.out == ""
@@ -361,14 +361,36 @@ def test_findings_fail_a_run_by_severity(files, capsys, known, severity, codes):
     assert "exit code 1: " in said.err
 
 
-@pytest.mark.parametrize("name", ["s.xlsx", "s.XLS", "s.parquet", "s.json"])
-def test_scores_are_written_as_csv_alone(files, name, capsys):
+@pytest.mark.parametrize("name", ["s.XLS", "s.json", "s.html"])
+def test_scores_of_another_suffix_are_refused(files, name, capsys):
     """Another ending is refused before anything is graded, with the way out: it would be CSV under a false name."""
-    assert main(["run", str(files / "g.py"), str(files / "s.jsonl"), "--scores", str(files / name)]) == 1
+    assert main(["run", str(files / "g.py"), str(files / "s.jsonl"), "--scores", str(files / name)]) == 2
     told = capsys.readouterr()
     assert "s.csv" in told.err
     assert "scored" not in told.out
     assert not (files / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("s.csv", pd.read_csv),
+        ("s.jsonl", lambda path: pd.read_json(path, lines=True)),
+        ("s.PARQUET", pd.read_parquet),
+        ("s.xlsx", pd.read_excel),
+    ],
+)
+def test_scores_are_written_by_the_suffix(files, name, read):
+    """The same rows in each format: one per grade, with text that a spreadsheet does not take for a formula."""
+    (files / "r.py").write_text(
+        "import workbench as wb\nasync def grade(thread):\n    return wb.Grade(float('yes' in thread.completion()), reasoning='=1+1')\n",
+        "utf-8",
+    )
+    assert main(["run", str(files / "r.py"), str(files / "s.jsonl"), "--scores", str(files / name)]) == 0
+    frame = read(files / name)
+    assert len(frame) == 60
+    assert frame["score"].sum() == 40
+    assert set(frame["reasoning"]) == {"=1+1"}
 
 
 def test_a_run_without_scores_fails_under_any_choice(files, capsys):
@@ -419,7 +441,7 @@ def test_no_control_characters_reach_the_terminal(files, capfd):
     with pytest.raises(SystemExit):
         main(["run", str(path), str(hostile), f"--{ESC}"])
     said = capfd.readouterr()
-    assert spent[:4] == [0, 0, 1, 0]
+    assert spent[:4] == [0, 0, 3, 0]
     assert "\x1b" not in said.out + said.err
     assert "\x07" not in said.out + said.err
     assert "⟨U+001B⟩" in said.out
@@ -481,7 +503,7 @@ def test_a_module_from_a_file_counts_as_imported(files, capsys, monkeypatch):
 
     weak = Pool(("rlimits",))
     monkeypatch.setattr(pool, "_POOL", weak)
-    assert main(["validate", str(files / "g.py")]) == 1
+    assert main(["validate", str(files / "g.py")]) == 3
     assert "this machine cannot confine it" in capsys.readouterr().err
     assert main(["validate", str(files / "g.py"), "--trust"]) == 0
     weak.close()
@@ -530,9 +552,7 @@ def test_formats_are_listed(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["FORMAT", "FILES", "WHAT", "IT", "IS"]
     assert {line.split()[0] for line in lines[1:]} == set(FORMATS)
-    assert (
-        len({line.rindex(line.split(maxsplit=2)[2][:20]) for line in lines if ".py, .json" not in line}) == 1
-    )
+    assert len({line.rindex(line.split(maxsplit=2)[2][:20]) for line in lines if ", ." not in line}) == 1
 
 
 def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
@@ -545,7 +565,7 @@ def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
     assert "openai_trl.py" in capsys.readouterr().out  # a name that can be imported
     command = ["convert", str(platforms / "s.yaml"), "--to", "vllora", "--out", str(platforms / "v.json")]
     before = sorted(path.name for path in platforms.iterdir())
-    assert main(command) == 1
+    assert main(command) == 3
     refused = capsys.readouterr()
     assert refused.err.startswith("workbench: vllora does not support this")
     assert refused.out == ""
@@ -572,9 +592,9 @@ def test_convert_says_what_it_wrote_and_left_out(platforms, capsys):
     ],
 )
 def test_conversion_errors_are_one_message(platforms, capsys, arguments, part):
-    """Exit code 1, one message, nothing written or changed."""
+    """Exit code 3, one message, nothing written or changed."""
     before = {path: path.read_bytes() for path in platforms.iterdir()}
-    assert main([word.format(platforms) for word in arguments]) == 1
+    assert main([word.format(platforms) for word in arguments]) == 3
     said = capsys.readouterr()
     assert said.err.startswith("workbench: ")
     assert said.err.count("workbench: ") == 1
@@ -588,7 +608,7 @@ def test_what_stands_for_no_score_is_a_number(platforms, capsys):
     with pytest.raises(SystemExit):
         main(["convert", str(platforms / "openai.json"), "--to", "verl", "--on-error", "zero"])
     assert "'zero' must be a number or raise" in capsys.readouterr().err
-    assert main(["convert", str(platforms / "openai.json"), "--to", "trl", "--on-error", "0"]) == 1
+    assert main(["convert", str(platforms / "openai.json"), "--to", "trl", "--on-error", "0"]) == 3
     assert "missing score" in capsys.readouterr().err
 
 
@@ -596,7 +616,7 @@ def test_convert_proves_sources_first(platforms, capsys):
     """A source that fails its checks is not written, unless that is said."""
     (platforms / "bad.json").write_text(json.dumps({"type": "script", "script": "function other() {}"}))
     command = ["convert", str(platforms / "bad.json"), "--to", "native", "--out", str(platforms / "n.json")]
-    assert main(command) == 1
+    assert main(command) == 3
     assert "not validated" in capsys.readouterr().err
     assert not (platforms / "n.json").exists()
     assert main([*command, "--allow-unvalidated"]) == 0
@@ -625,7 +645,7 @@ def test_rows_of_ones_own_prove_graders_that_read_columns(files, capsys):
     path = files / "o.json"
     path.write_text(json.dumps({"type": "python", "name": "p", "source": source}))
     (files / "rows.jsonl").write_text('{"prompt": "q", "completion": "4", "gold": {"text": "4"}}\n' * 9)
-    assert main(["convert", str(path), "--to", "native"]) == 1
+    assert main(["convert", str(path), "--to", "native"]) == 3
     told = capsys.readouterr().err
     assert "--samples FILE" in told
     assert "samples=" in told
@@ -640,7 +660,7 @@ def test_rows_of_ones_own_prove_graders_that_read_columns(files, capsys):
 def test_a_folder_is_no_grader_file(tmp_path, monkeypatch, capsys):
     """`convert .` says so in words."""
     monkeypatch.chdir(tmp_path)
-    assert main(["convert", ".", "--to", "openai"]) == 1
+    assert main(["convert", ".", "--to", "openai"]) == 3
     assert "the file cannot be read" in capsys.readouterr().err
 
 
@@ -649,14 +669,14 @@ def test_modules_convert_as_they_run(files, capsys):
     assert main(["convert", str(files / "g.py"), "--to", "letta"]) == 0
     assert (files / "g.letta.yaml").exists()
     (files / "x.py").write_text("x = 1\n")
-    assert main(["convert", str(files / "x.py"), "--to", "letta"]) == 1
+    assert main(["convert", str(files / "x.py"), "--to", "letta"]) == 3
     assert "@wb.grader" in capsys.readouterr().err
 
 
 def test_validated_graders_are_not_written_over_data(files, capsys):
     """--out keeps somebody's own file and says so before anything is run."""
     (files / "mine.json").write_text('{"my": "data"}')
-    assert main(["validate", str(files / "g.py"), "--out", str(files / "mine.json")]) == 1
+    assert main(["validate", str(files / "g.py"), "--out", str(files / "mine.json")]) == 3
     said = capsys.readouterr()
     assert "exists and" in said.err
     assert said.out == ""
@@ -706,7 +726,7 @@ def test_hints_of_convert_are_options(tmp_path, capsys):
         "async def grade(thread):\n    return float((thread.metadata or {}).get('solution') == '4')\n",
         "utf-8",
     )
-    assert main(["convert", str(path), "--to", "openrlhf"]) == 1
+    assert main(["convert", str(path), "--to", "openrlhf"]) == 3
     said = capsys.readouterr().err
     assert "--reference solution if the label contains it" in said
     assert "--on-loss report writes" in said

@@ -89,7 +89,6 @@ PYTHON = {
 DOCUMENTS = {
     "pydantic_evals": {
         "cases": [{"name": "a", "inputs": "q", "expected_output": "x"}],
-        "evaluators": ["EqualsExpected"],
     },
     "lm-evaluation-harness": {"task": "rivers", "doc_to_target": "{{answer}}", "metric_list": []},
     "log of inspect_ai": {"version": 2, "eval": {}, "results": {}, "samples": []},

@@ -129,7 +129,7 @@ def test_the_command_line_says_what_is_missing(tmp_path, capsys, monkeypatch):
     """A file whose judge names no model ends with the same words, before any row."""
     wb.save([KINDS["binary"]()], tmp_path / "g.json")
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
-    assert main(["run", str(tmp_path / "g.json"), str(tmp_path / "rows.jsonl")]) == 1
+    assert main(["run", str(tmp_path / "g.json"), str(tmp_path / "rows.jsonl")]) == 3
     assert "WORKBENCH_MODEL" in capsys.readouterr().err
     with server(lambda *_: (200, {}, completion(SAID))) as (address, requests):
         monkeypatch.setenv("WORKBENCH_MODEL", "m")

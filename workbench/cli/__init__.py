@@ -1,4 +1,4 @@
-"""The command line: `workbench demo | validate | run | serve | convert | formats | lab | sandbox`, a module per command or two."""
+"""The command line: `workbench demo | open | validate | probe | run | check | serve | convert | formats | lab | sandbox`, a module per command or two."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Sequence
 
 import workbench as wb
-from workbench.cli import convert, demo, run, serve, support, validate
-from workbench.cli.options import EXIT_CODES, Parser, in_shell, say
+from workbench.cli import check, convert, demo, file_facts, probe, run, serve, support, validate
+from workbench.cli.options import COULD_NOT_RUN, EXIT_CODES, USAGE, Parser, UsageError, in_shell, say
 from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
 
 _COMMANDS = (
-    demo.add, validate.add, run.add, serve.add, convert.add, support.add_formats, demo.add_lab, support.add_sandbox,
+    demo.add, file_facts.add, validate.add, probe.add, run.add, check.add, serve.add, convert.add, support.add_formats, demo.add_lab, support.add_sandbox,
 )  # fmt: skip
 
 
@@ -25,14 +25,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Words after `workbench`; the process's own by default.
 
     Returns:
-        0 for success, 1 if a check, a file, a gate or a grader failed, 2 for wrong usage, 130 if
-        interrupted, 141 if the output pipe is closed.
+        0 for success, 1 for a verdict (a check, a gate or a test failed), 2 for wrong usage, 3 if the command could not
+        run, 4 for an inconclusive check, 130 if interrupted, 141 if the output pipe is closed.
     """
     options = _parser().parse_args(arguments)
     with warnings.catch_warnings():
         warnings.simplefilter("always", SamplesWarning)
-        warnings.showwarning = lambda message, *_, **__: say(in_shell(f"workbench: {message}"), error=True)
+        warnings.showwarning = lambda message, *_, **__: _warn(str(message))
         return _run(options)
+
+
+def _warn(message: str) -> None:
+    if not message.startswith("read as "):  # the line on how rows were read has it
+        say(in_shell(f"workbench: {message}"), error=True)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -40,12 +45,15 @@ def _run(options: argparse.Namespace) -> int:
         code = int(options.command(options))
         sys.stdout.flush()
         return code  # noqa: TRY300 (a flush may fail, too)
+    except UsageError as error:
+        say(f"workbench: {error}", error=True)
+        return USAGE
     except SamplesError as error:
         say(in_shell(f"workbench: {error}"), error=True)
-        return 1
+        return COULD_NOT_RUN
     except (WorkbenchError, ValueError) as error:
         say(f"workbench: {error}", error=True)
-        return 1
+        return COULD_NOT_RUN
     except KeyboardInterrupt:
         say("workbench: interrupted", error=True)
         return 130

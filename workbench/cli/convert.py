@@ -6,7 +6,17 @@ import argparse
 from pathlib import Path
 
 import workbench as wb
-from workbench.cli.options import Commands, add_reading, add_samples, in_shell, say, trial_rows
+from workbench.cli.options import (
+    COULD_NOT_RUN,
+    Commands,
+    add_json,
+    add_reading,
+    add_samples,
+    in_shell,
+    say,
+    trial_rows,
+)
+from workbench.cli.output import print_json
 from workbench.core.errors import WorkbenchError
 
 
@@ -34,6 +44,7 @@ def add(commands: Commands) -> None:
     convert.add_argument(
         "--trust", action="store_true", help="run the sources even if they cannot be confined"
     )
+    add_json(convert)
     convert.set_defaults(command=_convert)
 
 
@@ -84,6 +95,15 @@ def _convert(options: argparse.Namespace) -> int:
         )  # fmt: skip
     except WorkbenchError as error:
         say(f"workbench: {in_shell(error)}", error=True)
-        return 1
-    say(in_shell(written))
+        return COULD_NOT_RUN
+    if options.json:
+        print_json(
+            {
+                "written": [str(path) for path in written.paths],
+                "losses": list(map(str, written.losses)),
+                "notes": list(map(str, written.notes)),
+            }
+        )
+    else:
+        say(in_shell(written))
     return 0

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import workbench as wb
-from workbench.cli.options import Commands, make_folder, say
+from workbench.cli.options import COULD_NOT_RUN, Commands, make_folder, say
 
 
 def add(commands: Commands) -> None:
@@ -53,7 +53,7 @@ def _demo(options: argparse.Namespace) -> int:
 def _lab(options: argparse.Namespace) -> int:  # noqa: RET503 (execv does not return)
     if importlib.util.find_spec("jupyterlab") is None:
         say("workbench: JupyterLab is not installed; run: pip install '.[lab]' in the clone", error=True)
-        return 1
+        return COULD_NOT_RUN
     notebook = _notebooks(options.folder) / "01_quickstart.ipynb"
     say(f"opening {notebook}")
     command = [sys.executable, "-m", "jupyter", "lab", str(notebook), *options.rest]

@@ -10,20 +10,31 @@ import ast
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import workbench as wb
 from workbench.core.display_text import visible
+from workbench.core.files import STANDARD_INPUT
+
+VERDICT, USAGE, COULD_NOT_RUN, INCONCLUSIVE = 1, 2, 3, 4
 
 EXIT_CODES = """exit codes:
   0    success
-  1    a check or a file failed; in `run` also: the gate failed or a finding has
-       a severity of --fail-on, a grader scored nothing, or rows were left out
+  1    a verdict: a check, a gate or a test of `check` failed, a grader fails on
+       every row, or a finding has a severity of --fail-on
   2    wrong usage
+  3    could not run: a file cannot be read or written, a judge cannot be reached,
+       or rows were left out
+  4    inconclusive (`check`): more rows are needed; see its --inconclusive
   130  interrupted
   141  the output pipe is closed"""
+
+
+class UsageError(wb.errors.WorkbenchError):
+    """Options that do not fit together, or a value that an option does not take."""
 
 
 _OPTIONS = (
@@ -119,9 +130,7 @@ def add_columns(command: argparse.ArgumentParser) -> None:
 def columns_of(pairs: Sequence[str]) -> dict[str, str | None]:
     """ROLE=NAME words as a mapping; an empty name switches the role off."""
     if wrong := [pair for pair in pairs if "=" not in pair]:
-        raise wb.errors.SamplesError(
-            "--columns takes ROLE=NAME", found=wrong[0], expected="completion=model_out"
-        )
+        raise UsageError("--columns takes ROLE=NAME", found=wrong[0], expected="completion=model_out")
     split = [pair.partition("=") for pair in pairs]
     return {role: name or None for role, _, name in split}
 
@@ -139,9 +148,34 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_json(command: argparse.ArgumentParser) -> None:
+    """Add the option for output that programs read."""
+    command.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+
+
 def read_suite(path: Path, options: argparse.Namespace) -> wb.Suite:
-    """The suite of a platform's file, or of a module with grade functions."""
-    return wb.read_graders(path, options.format, trust=options.trust, release=options.release)
+    """The suite of a platform's file, or of a module with grade functions; notes on it go to stderr."""
+    with messages_to_stderr():
+        return wb.read_graders(path, options.format, trust=options.trust, release=options.release)
+
+
+@contextmanager
+def messages_to_stderr() -> Iterator[None]:
+    """Redirect what is printed, such as notes on a file: stdout is for results."""
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+def check_one_input(*paths: Path | None) -> None:
+    """Refuse standard input for two files: the second would be empty.
+
+    Raises:
+        UsageError: Two of the paths are `-`.
+    """
+    if [str(path) for path in paths].count(STANDARD_INPUT) > 1:
+        raise UsageError(
+            "standard input can be read once", found="- for two files", hint="name one of the files"
+        )
 
 
 def trial_rows(options: argparse.Namespace) -> wb.Samples | None:

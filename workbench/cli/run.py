@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import workbench as wb
 from workbench.cli.options import (
+    COULD_NOT_RUN,
     EXIT_CODES,
+    VERDICT,
     Commands,
+    UsageError,
     add_columns,
+    add_json,
     add_reading,
     at_least_one,
+    check_one_input,
     columns_of,
+    in_shell,
+    messages_to_stderr,
     read_suite,
     say,
 )
-from workbench.core.display_text import counted, without_controls
-from workbench.core.files import check_writable, write_atomically
+from workbench.cli.output import (
+    add_telemetry,
+    check_scores_file,
+    check_telemetry,
+    print_json,
+    report_json,
+    send_events,
+    write_scores,
+)
+from workbench.core.display_text import counted, one_line
+from workbench.core.files import STANDARD_INPUT, check_writable
 
 if TYPE_CHECKING:
     from workbench.graders.combine.gates import GateResult
@@ -102,6 +120,7 @@ def add(commands: Commands) -> None:
     )
     run.add_argument("--trust", action="store_true", help="run the source even if it cannot be confined")
     add_reading(run)
+    add_json(run)
     run.set_defaults(command=_run)
 
 
@@ -112,7 +131,7 @@ def _add_rows(run: argparse.ArgumentParser) -> None:
     add_columns(run)
     run.add_argument(
         "--labels", metavar="COLUMN", action="append",
-        help="column of labels (known good or bad); repeat the option for several annotators",
+        help="column of labels (known good or bad), or a validation set of Inspect Scout; repeat the option for several annotators",
     )  # fmt: skip
 
 
@@ -146,7 +165,16 @@ def _add_files(run: argparse.ArgumentParser) -> None:
         "aggregates, with findings from a sample of whole prompts; rerun the same command after a stop or a kill",
     )  # fmt: skip
     run.add_argument("--report", type=Path, metavar="HTML", help="write a self-contained report")
-    run.add_argument("--scores", type=Path, metavar="CSV", help="write one row per grade, as a .csv file")
+    run.add_argument(
+        "--scores", type=Path, metavar="FILE", help="write one row per grade: .csv, .jsonl, .parquet or .xlsx"
+    )
+    add_telemetry(run)
+    run.add_argument(
+        "--validation",
+        type=Path,
+        metavar="CSV",
+        help="write the labels as a validation set of Inspect Scout: id and target",
+    )
     run.add_argument(
         "--certificate", type=Path, metavar="FILE",
         help="write a certificate of the validation and findings: .html, .md, or .json with the graders",
@@ -157,30 +185,103 @@ def _run(options: argparse.Namespace) -> int:
     if options.overview:
         return _run_overview(options)
     # Everything that could prevent the output is checked first: grading may take hours before it is written.
-    for path in filter(None, (options.report, options.scores)):
+    for path in filter(None, (options.report, options.scores, options.validation)):
         check_writable(path)
     if options.scores:
-        _check_scores_file(options.scores)
+        check_scores_file(options.scores)
     if options.certificate:
         check_place(options.certificate)
+    check_telemetry(options)
+    check_one_input(options.graders, options.samples)
+    columns = columns_of(options.columns)
     graders = read_suite(options.graders, options)
-    samples = wb.read_samples(options.samples, columns=columns_of(options.columns))
+    samples = wb.read_samples(options.samples, columns=columns)
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
     if options.certificate:
         validate_all(graders, samples)
-    report = graders.run(
-        samples, workers=options.workers, labels=_labels(options.labels), budget=options.budget, store=options.store,
-        repeats=options.repeats, reduce=options.reduce, resume=options.resume,
-    )  # fmt: skip
-    say(report)
-    if options.report:
-        say(f"wrote {report.to_html(options.report)}")
-    if options.scores:
-        say(f"wrote {write_atomically(options.scores, _scores_text(report))}")
-    if options.certificate:
-        say(f"wrote {write_certificate(options.certificate, graders, report)}")
+    say(in_shell(samples.reading), error=True)
+    with messages_to_stderr():
+        report = graders.run(
+            samples, workers=options.workers, labels=_labels(options.labels), budget=options.budget, store=options.store,
+            repeats=options.repeats, reduce=options.reduce, resume=options.resume,
+        )  # fmt: skip
+    _print(report, options)
+    for path in _written(report, graders, options):
+        say(f"wrote {path}", error=options.json)
+    send_events(options, [report])
+    _say_not_probed(graders, options)
     return _exit_code(report, report.gate, options.fail_on)
+
+
+def _written(report: Report, graders: wb.Suite, options: argparse.Namespace) -> Iterator[Path]:
+    """Write the files of the options; each when the one before is announced."""
+    if options.report:
+        yield report.to_html(options.report)
+    if options.scores:
+        yield write_scores(options.scores, report.frame)
+    if options.certificate:
+        yield write_certificate(options.certificate, graders, report)
+    if options.validation:
+        yield _write_validation(options.validation, report)
+
+
+def _write_validation(path: Path, report: Report) -> Path:
+    """Write the labels of a report.
+
+    Raises:
+        ReportError: There are none.
+    """
+    from workbench.report.cases import label_codes
+    from workbench.report.validation_set import write_validation_set
+
+    codes = label_codes(report).tolist()
+    if all(code < 0 for code in codes):
+        raise wb.errors.ReportError(
+            "a validation set is written from labels, and the rows have none",
+            hint="name their column: --labels COLUMN",
+        )
+    return write_validation_set(path, report.samples, [None if code < 0 else code == 1 for code in codes])
+
+
+def _print(report: Report | Overview, options: argparse.Namespace) -> None:
+    print_json(report_json(report)) if options.json else say(report)
+
+
+def _say_not_probed(graders: wb.Suite, options: argparse.Namespace) -> None:
+    """A line on stderr if the suite contains code: a run shows how it scores these rows, and not what it can be made to accept."""
+    from workbench.graders.code.custom import CustomGrader
+    from workbench.graders.serialization import parts
+
+    certified = (
+        {one.name for one in graders.certificate.graders if one.probe} if graders.certificate else set()
+    )
+    code = [
+        entry.name
+        for entry in graders.entries
+        if entry.name not in certified
+        and any(
+            hasattr(part, "require_validated") or isinstance(part, CustomGrader)
+            for part in parts(entry.grader)
+        )
+    ]
+    if code and str(options.graders) != STANDARD_INPUT:
+        rows = (
+            ""
+            if str(options.samples) == STANDARD_INPUT
+            else f" --samples {shlex.quote(str(options.samples))}"
+        )
+        columns = "".join(f" --columns {shlex.quote(pair)}" for pair in options.columns)
+        names = f"{', '.join(map(one_line, code[:_NAMED]))}{f' and {len(code) - _NAMED} more' if len(code) > _NAMED else ''}"
+        say(
+            f"not probed: {names}. To search for wrong completions that get reward:  "
+            f"workbench probe {shlex.quote(str(options.graders))}{rows}{columns}",
+            error=True,
+        )
+
+
+_NAMED = 4
+"""Maximum graders that a line names."""
 
 
 _OF_REPORTS = {
@@ -189,6 +290,8 @@ _OF_REPORTS = {
     "report": "--report",
     "scores": "--scores",
     "certificate": "--certificate",
+    "telemetry": "--telemetry",
+    "validation": "--validation",
 }
 
 
@@ -196,11 +299,12 @@ def _run_overview(options: argparse.Namespace) -> int:
     """Grade part by part; see `Suite.overview`.
 
     Raises:
-        ReportError: An option that needs all rows in memory, or labels of several annotators.
+        UsageError: An option that needs all rows in memory.
+        ReportError: Labels of several annotators.
     """
     for name, option in _OF_REPORTS.items():
-        if getattr(options, name) is not None:
-            raise wb.errors.ReportError(
+        if getattr(options, name) not in (None, False):
+            raise UsageError(
                 "an overview cannot be combined with an option for a report", found=option,
                 hint='workbench.read_report("FOLDER/part-00000.parquet", rows) reads the report on one part, with the rows of that part',
             )  # fmt: skip
@@ -210,48 +314,38 @@ def _run_overview(options: argparse.Namespace) -> int:
         path, columns=columns_of(options.columns), lazy=path.is_dir() or path.suffix.lower() == ".parquet"
     )
     labels: Any = _labels(options.labels)
-    overview = graders.overview(
-        samples, options.overview, workers=options.workers, labels=labels, budget=options.budget, store=options.store,
-        repeats=options.repeats, reduce=options.reduce,
-    )  # fmt: skip
-    say(overview)
-    say(f"wrote {counted(overview.parts['part'].nunique(), 'part')} in {options.overview}")
-    return _exit_code(overview, overview.report.gate, options.fail_on, missing=overview.missing)
-
-
-def _check_scores_file(path: Path) -> None:
-    """Refuse a file of another kind, which a spreadsheet would not open.
-
-    Raises:
-        FormatError: Its ending is neither .csv nor .txt; a file without an ending is CSV, too.
-    """
-    if path.suffix.lower() not in {".csv", ".txt", ""}:
-        raise wb.errors.FormatError(
-            "scores are written as CSV", where=str(path), found=f"a file that ends in {path.suffix}", expected=".csv",
-            hint=f"--scores {path.with_suffix('.csv')}; for Excel open that file, or call report.frame.to_excel in Python",
+    with messages_to_stderr():
+        overview = graders.overview(
+            samples, options.overview, workers=options.workers, labels=labels, budget=options.budget, store=options.store,
+            repeats=options.repeats, reduce=options.reduce,
         )  # fmt: skip
-
-
-def _scores_text(report: Report) -> str:
-    """One row for each grade as CSV, with control characters as code points: such files are read in terminals."""
-    texts = report.frame.map(lambda cell: without_controls(cell) if isinstance(cell, str) else cell)
-    return str(texts.to_csv(index=False))
+    _print(overview, options)
+    say(
+        f"wrote {counted(overview.parts['part'].nunique(), 'part')} in {options.overview}", error=options.json
+    )
+    return _exit_code(overview, overview.report.gate, options.fail_on, missing=overview.missing)
 
 
 def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str, *, missing: int = 0) -> int:
     """The exit code of a run, and on stderr why it is not 0."""
-    failing = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
-    unscored = [name for name, row in report.summary.iterrows() if len(report) and not row["scored"]]
-    reasons = [f"{name} scored nothing" for name in unscored]
+    from workbench.deploy.guard.decisions import INFRASTRUCTURE
+
+    unscored = [str(name) for name, row in report.summary.iterrows() if len(report) and not row["scored"]]
+    errors = report.errors
+    # A grader that fails on every row by itself is a verdict; rows that no grader could grade are not.
+    own = set(errors["grader"][~errors["error_kind"].isin([str(kind) for kind in INFRASTRUCTURE])])
+    missed = [f"{name} scored nothing" for name in unscored if name not in own]
     if missing or report.errors["error_kind"].isin(["budget", "cancelled"]).any():
-        reasons.append("rows were left out")
-    if fail_on != "never" and gate is not None and not gate.passed:
-        reasons.append("the gate failed")
+        missed.append("rows were left out")
+    failing = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
+    verdicts = [f"{name} scored nothing" for name in unscored if name in own]
+    verdicts += ["the gate failed"] if fail_on != "never" and gate is not None and not gate.passed else []
     if failing:
-        reasons.append(f"{counted(len(failing), 'finding')} of severity {' or '.join(_FAIL_ON[fail_on])}")
-    if reasons:
-        say(f"workbench: exit code 1: {'; '.join(reasons)}", error=True)
-    return 1 if reasons else 0
+        verdicts.append(f"{counted(len(failing), 'finding')} of severity {' or '.join(_FAIL_ON[fail_on])}")
+    code = COULD_NOT_RUN if missed else VERDICT if verdicts else 0
+    if code:
+        say(f"workbench: exit code {code}: {'; '.join([*missed, *verdicts])}", error=True)
+    return code
 
 
 def _labels(names: list[str] | None) -> str | list[str] | None:

@@ -27,7 +27,8 @@ from workbench.report.digests import merged_fields
 from workbench.report.display import isolation_line, report_blocks, too_far_apart
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.parquet import read_settings, write_report
-from workbench.report.past_graders import both_versions, old_lines, resolved, with_old
+from workbench.report.past_graders import both_versions, old_grades_of, old_lines, resolved, with_old
+from workbench.report.replay import Replay, replay_lines, replay_of
 from workbench.report.selection import (
     Histogram,
     check_graders,
@@ -205,7 +206,13 @@ class Report(Displayed):
     @property
     def facts(self) -> tuple[str, ...]:
         """Sentences about the whole run: unknown numbers, self-agreement of graders, cost of judges, old graders."""
-        lines = (*too_far_apart(self.summary), *noise_lines(self.noise), self.spending, *old_lines(self))
+        lines = (
+            *too_far_apart(self.summary),
+            *noise_lines(self.noise),
+            self.spending,
+            *old_lines(self),
+            *replay_lines(self),
+        )
         return tuple(filter(None, lines))
 
     @cached_property
@@ -305,6 +312,14 @@ class Report(Displayed):
     def with_old(self) -> Report:
         """The same report with the graders that the rows came with next to its own, such as "match (old)"."""
         return with_old(self)
+
+    def replay(self) -> Replay:
+        """The graders that the rows have past scores of, such as of an OpenAI export: equal and differing rows, and why.
+
+        Raises:
+            ReportError: The rows have no past scores, or none of a grader of the report.
+        """
+        return replay_of(self, old_grades_of(self.samples, {}))
 
     def agreement(
         self,

@@ -15,6 +15,8 @@ from workbench.core.grades import Grades
 Report = TypeVar("Report", bound=Any)
 """A `Report`, whose module imports this one."""
 
+OLD = " (old)"
+"""The end of a past grader's name in a report."""
 _SHOWN = 6
 """Maximum old graders that a sentence names."""
 
@@ -28,7 +30,7 @@ def old_grades_of(samples: Any, taken: Mapping[str, Any]) -> dict[str, Grades]:
     """
     came = getattr(samples, "old_grades", None) or {}
     # A report of the old grades themselves has them already, under their own names.
-    found = {f"{name} (old)": grades for name, grades in came.items() if taken.get(name) is not grades}
+    found = {f"{name}{OLD}": grades for name, grades in came.items() if taken.get(name) is not grades}
     return {name: grades for name, grades in found.items() if name not in taken}
 
 

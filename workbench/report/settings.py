@@ -19,6 +19,7 @@ from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples.plain import is_missing
+from workbench.report.validation_set import is_validation_set, read_validation_set
 
 T = TypeVar("T")
 
@@ -203,8 +204,7 @@ def check_settings(
         scale: As in `Report`.
 
     Raises:
-        ReportError: An unknown preset, invalid labels or not one per row, a scale whose
-            ends are not in order, or a pass threshold outside the scale.
+        ReportError: An unknown preset, invalid labels, ends of the scale not in order, or a pass threshold outside it.
     """
     label_values = label_column(samples, labels)
     check_arguments(
@@ -215,7 +215,7 @@ def check_settings(
 def label_column(samples: SamplesLike, labels: Any) -> Any:
     """Labels that are a column of the samples, passed by its name or as a Series; others are returned unchanged.
 
-    Several names of columns, one per annotator, become `Votes`.
+    Several names of columns, one per annotator, become `Votes`. The name of a file is read as a validation set of Inspect Scout.
 
     Raises:
         ReportError: The column does not exist, or one of several cannot be read as labels.
@@ -231,6 +231,8 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
     if isinstance(labels, pd.Series):
         # With the frame's index they are in its order; `read_labels` refuses any other.
         return labels.tolist() if labels.index.equals(frame.index) else labels
+    if labels not in frame and is_validation_set(labels):
+        return read_validation_set(labels, samples)
     if labels not in frame:
         raise ReportError(f"unknown label column {labels!r}", found=", ".join(map(str, frame.columns[:30])))
     return frame[labels].tolist()

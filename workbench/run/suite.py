@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from workbench.core import background
 from workbench.core.background import HEARTBEAT_SECONDS
+from workbench.core.discovery import higher_level
 from workbench.core.display_text import visible
 from workbench.core.progress import OnProgress, Progress
 from workbench.graders import Grader
@@ -119,6 +120,18 @@ class Suite(SuiteDefinition):
         report = run_suite(self, samples, progress, settings)
         _print_notes(report.notes, progress)
         return report
+
+    def check(self, rows: Any, **settings: Any) -> Any:
+        """Test the graders: on labelled rows, regression rows of a probe, and an earlier run; see `workbench.deploy.guard.check`.
+
+        Args:
+            rows: As in `run`, or a list of files; rows with the columns `probe`, `label` and `was` are regression rows.
+            settings: `labels`, `max_error_rate`, `baseline`, `max_drop`, `fail_on`, `columns`, and settings of `run`.
+
+        Returns:
+            A `CheckResult` with the outcome pass, fail or inconclusive, which prints a line per test.
+        """
+        return higher_level("check")(self, rows, **settings)
 
     def start(
         self,

@@ -323,3 +323,40 @@ def test_a_column_of_hashes_is_as_good_as_one_of_texts(tmp_path):
     pq.write_table(table, path, row_group_size=64)
     eager, lazy = wb.Samples(table.to_pandas()), wb.read_samples(str(path), lazy=True)
     assert lazy.group_codes.tolist() == eager.group_codes.tolist()
+
+
+def test_rows_of_a_tools_shape_need_memory(tmp_path):
+    """Prompts inside objects are refused with the way out, instead of being read as JSON text."""
+    rows = [
+        {"item": {"q": str(at)}, "sample": {"output_text": str(at)}, "completion": {"a": at}}
+        for at in range(3)
+    ]
+    path = tmp_path / "items.parquet"
+    pd.DataFrame(rows).to_parquet(path)
+    with pytest.raises(SamplesError, match="OpenAI items and samples, which can be read in memory only"):
+        wb.read_samples(path, lazy=True)
+    assert len(wb.Samples(pd.read_parquet(path))) == 3
+
+
+def test_rows_of_a_shape_with_texts_are_read_by_name(tmp_path):
+    """Texts need no conversion; a note reports that past scores are not read."""
+    frame = pd.DataFrame(
+        {
+            "step": [1, 1],
+            "prompt": ["a", "b"],
+            "completion": ["x", "y"],
+            "accuracy_reward": [1.0, 0.0],
+            "advantage": [0.1, 0.2],
+        }
+    )
+    path = tmp_path / "completions.parquet"
+    frame.to_parquet(path)
+    with pytest.warns(wb.errors.SamplesWarning, match="rows of TRL logged completions are read by the names"):
+        samples = wb.read_samples(path, lazy=True)
+    assert samples.completions() == ["x", "y"]
+
+
+def test_plain_rows_read_on_demand_have_no_note(tmp_path):
+    """Columns of no tool's shape are not looked into."""
+    pd.DataFrame({"prompt": ["a", "b"], "completion": ["x", "y"]}).to_parquet(tmp_path / "r.parquet")
+    assert wb.read_samples(tmp_path / "r.parquet", lazy=True).notes == ()

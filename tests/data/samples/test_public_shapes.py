@@ -488,7 +488,7 @@ class TestProposals:
 
         (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": Q, "model reply": A}))
         wb.save([wb.Contains(expected="x")], tmp_path / "graders.json")
-        assert main(["run", str(tmp_path / "graders.json"), str(tmp_path / "rows.jsonl")]) == 1
+        assert main(["run", str(tmp_path / "graders.json"), str(tmp_path / "rows.jsonl")]) == 3
         said = capsys.readouterr().err
         assert "--columns 'completion=model reply'" in said
         assert "columns={" not in said

@@ -39,7 +39,7 @@ def refused(*words, **env):
     done = subprocess.run(
         [sys.executable, "-m", "workbench", "serve", *words], capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert "Traceback" not in done.stderr
     return done.stderr
 

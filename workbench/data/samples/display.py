@@ -78,6 +78,55 @@ def _cell_text(value: Any) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
+_COUNTED = 100_000
+"""Maximum rows in memory whose threads are built to count unreadable ones."""
+
+
+def reading_line(samples: Any, table: Table) -> str:
+    """What was taken for what, which columns became metadata, and how many prompts are empty, repeated or unreadable.
+
+    Args:
+        samples: A view of the table's rows.
+        table: The table.
+    """
+    is_whole = len(samples) == len(table)
+    shape = next((note for note in table.reading_notes if is_whole and note.startswith("read as ")), "")
+    source = f"{one_line(table.source, 80)}: " if table.source else ""
+    taken = ", ".join(f"{role} from {name!r}" for role, name in table.roles.items())
+    used = set(table.roles.values())
+    left = _as_metadata([str(name) for name in table.metadata if name not in used])
+    old = [one_line(name, 40) for name in samples.old_grades]
+    scores = f"old scores of {_few(old)}" if old else ""
+    parts = [source + (shape or "; ".join(filter(None, (counted(len(samples), "row"), taken)))), left, scores]
+    return "; ".join(filter(None, [*parts, *_prompt_counts(samples, table)]))
+
+
+def _as_metadata(names: Sequence[str]) -> str:
+    return f"metadata from {_few([repr(name) for name in names])}" if names else ""
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
+
+
+def _prompt_counts(samples: Any, table: Table) -> Iterator[str]:
+    """How many prompts there are, how many are empty, and how many rows cannot be read; not of lazily read data."""
+    if table.data.is_lazy:
+        yield "prompts are not counted, because rows are read on demand"
+        return
+    n = len(samples)
+    if "group" in table.roles:
+        yield counted(len(np.unique(samples.group_codes)), "group")
+    elif table.roles.keys() & {"messages", "instruction", "prompt"}:
+        distinct = len(np.unique(samples.group_codes))
+        yield f"{counted(distinct, 'different prompt')}{f', {n - distinct:,} repeated' if distinct < n else ''}"
+    if empty := RowTexts(table).blank_prompts(table.readable(samples.row_numbers)):
+        yield f"{counted(empty, 'empty prompt')}"
+    if n <= _COUNTED and (problems := len(samples.problems)):
+        yield f"{counted(problems, 'unreadable row')}"
+
+
 _MIN_ROWS = 10
 """Minimum rows for the note that all share one prompt: fewer are probably rollouts of one prompt."""
 _LOOKED_AT = 50

@@ -15,10 +15,21 @@ from workbench.core.grade import ErrorKind
 from workbench.data.samples.cells import CellFault
 from workbench.data.samples.columns import ROLES, recognise
 from workbench.data.samples.old_grades import are_scores, column_scores, is_scored
+from workbench.data.samples.parquet_columns import ParquetColumns
 from workbench.data.samples.plain import NotPlainError, is_missing
 from workbench.data.samples.repeated_rows import cells_as_column
 from workbench.data.samples.roles import CellError, completion_of, prompt_of
-from workbench.data.samples.shapes import LOOKED_AT, Row, Score, Shape, ShapedRow, at, free_name, shape_of
+from workbench.data.samples.shapes import (
+    LOOKED_AT,
+    SHAPES,
+    Row,
+    Score,
+    Shape,
+    ShapedRow,
+    at,
+    free_name,
+    shape_of,
+)
 from workbench.data.samples.source_file import Loaded
 
 Columns = Mapping[str, str | None] | None
@@ -34,7 +45,8 @@ _MISREAD = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Columns, tuple[str, ...]]:
     """The rows of a known shape, the roles of their columns, and notes for the user; plain rows unchanged.
 
-    Rows stay unchanged if the user maps a column that the shape does not have. Lazily read data stay unchanged.
+    Rows stay unchanged if the user maps a column that the shape does not have. Lazily read data stay unchanged, with a note
+    if they can be read by the names of their columns.
 
     Args:
         loaded: The result of a reader.
@@ -42,9 +54,12 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
         source: Origin of the rows, for errors.
 
     Raises:
-        SamplesError: Rows of a shape without completions, of which none has a prompt.
+        SamplesError: Rows of a shape without completions, of which none has a prompt; or lazily read rows that need their
+            shape.
     """
     frame = loaded.frame
+    if isinstance(frame, ParquetColumns) and not columns:
+        return loaded, columns, _notes_on_lazy(frame, source)
     if (
         not isinstance(frame, pd.DataFrame)
         or not isinstance(columns, Mapping | None)
@@ -73,6 +88,33 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
     if found.no_completions and not _has_roles(own, roles):
         raise found.refusal(len(own), source)
     return result, {**roles, **(columns or {})}, tuple(read.notes())
+
+
+def _notes_on_lazy(frame: ParquetColumns, source: str) -> tuple[str, ...]:
+    """A note on lazily read rows of a tool's shape, whose prompts and completions are texts; none for plain rows.
+
+    Raises:
+        SamplesError: Their prompts or completions are inside objects, which only reading them in memory finds.
+    """
+    names = [str(name) for name in frame.names]
+    if not any(one.could_be_of(names) for one in SHAPES.values()):
+        return ()
+    found = shape_of(names, list(_records(frame.frame(slice(0, LOOKED_AT)), names)))
+    if found is None:
+        return ()
+    try:
+        roles = recognise(names)
+    except SamplesError:
+        roles = {}
+    told = [roles[role] for role in ("prompt", "completion") if role in roles]
+    if "completion" in roles and all(map(frame.is_text, told)):
+        why = "because they are read on demand: past scores are not read"
+        return (f"rows of {found.name} are read by the names of their columns, {why}",)
+    raise SamplesError(
+        f"these are {found.name}, which can be read in memory only", where=source, found="rows that are read on demand",
+        hint=f"convert them once: wb.read_samples({source!r}).frame.to_parquet('rows.parquet'), or map columns of text: "
+        "columns={'prompt': ..., 'completion': ...}",
+    )  # fmt: skip
 
 
 def _has_roles(frame: pd.DataFrame, roles: Mapping[str, str | None]) -> bool:

@@ -16,7 +16,7 @@ from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
 from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples.cells import CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
-from workbench.data.samples.display import as_line, dataset_notes, samples_blocks
+from workbench.data.samples.display import as_line, dataset_notes, reading_line, samples_blocks
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.memory_rows import load
 from workbench.data.samples.plain import plain
@@ -279,6 +279,11 @@ class Samples(RowView, Displayed):
             problems[at] if at in problems else Sample(name, StringThread.from_wire(wire), reference, group)
             for at, (name, wire, reference, group) in enumerate(columns)
         ]
+
+    @property
+    def reading(self) -> str:
+        """One line on how the rows were read: the column of each role, metadata, old scores, counts of prompts and problems."""
+        return reading_line(self, self._table)
 
     @property
     def notes(self) -> tuple[str, ...]:

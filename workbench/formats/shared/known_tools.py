@@ -28,7 +28,7 @@ def _is_pydantic(document: Any) -> bool:
 
 
 _DOCUMENTS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
-    (_is_pydantic, "a data set of pydantic_evals", "write Contains and EqualsExpected as wb.Contains and wb.ExactMatch; LLMJudge as wb.BinaryJudge(rubric)"),
+    (_is_pydantic, "a dataset or report of pydantic_evals without evaluators", "read the report's cases with wb.read_samples; graders are read from a dataset with `evaluators`"),
     (_has("task", "metric_list"), "a task of lm-evaluation-harness", "write exact_match as wb.ExactMatch, with an extractor for its filter, and read its samples_*.jsonl with wb.read_samples"),
     (_has("task", "doc_to_target"), "a task of lm-evaluation-harness", "write exact_match as wb.ExactMatch, with an extractor for its filter, and read its samples_*.jsonl with wb.read_samples"),
     (_has("eval", "results", "samples"), "a log of inspect_ai", _ROWS),

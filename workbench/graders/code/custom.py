@@ -24,6 +24,7 @@ from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, kind
+from workbench.graders.code.inspect_scorer import scorer_name
 from workbench.graders.code.live_code import codes_of, source_of
 from workbench.graders.code.live_reward import as_called
 from workbench.graders.rows import Control
@@ -309,7 +310,7 @@ def _is_number(value: Any) -> bool:
 
 def _name_of(fn: Any) -> str:
     name = getattr(fn, "__name__", None) or type(fn).__name__
-    return "custom" if name == "<lambda>" else str(name)
+    return "custom" if name == "<lambda>" else scorer_name(fn) or str(name)
 
 
 def _path_of(fn: Any) -> str:
@@ -322,7 +323,7 @@ def _path_of(fn: Any) -> str:
     try:
         # A decorated or redefined function may have a path that leads to another object.
         found = _imported(target)
-        return target if getattr(found, "fn", found) is fn else ""
+        return target if getattr(found, "made_by", found) is fn else ""
     except CaptureError:
         return ""
 

@@ -1,4 +1,4 @@
-"""Live functions of trainers, called with one row as their trainers call them: TRL, verl, OpenRLHF, eval-protocol.
+"""Live functions of trainers and evaluators, called with one row as these call them: TRL, verl, OpenRLHF, eval-protocol, inspect.
 
 Source: TRL 1.16, verl 0.9.1 (`reward_score`), OpenRLHF 0.11.2, reward-kit and eval-protocol (`@reward_function`).
 """
@@ -14,6 +14,13 @@ from typing import Any
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
 from workbench.data.samples.plain import NotPlainError, plain
+from workbench.graders.code.inspect_scorer import (
+    arguments_of,
+    grade_of_score,
+    is_scorer,
+    scorer_name,
+    scorer_of,
+)
 
 _TEXT = frozenset({
     "solution_str", "predict_str", "model_output", "completion", "prediction", "response", "output", "solution",
@@ -30,7 +37,7 @@ _FROM_A_TRAINER = frozenset(
 
 
 def form_of(fn: Any) -> str:
-    """The form of a live function by its parameters: "trl", "verl", "openrlhf", "messages", "two", or "" for any other."""
+    """The form of a live function by its parameters: "trl", "verl", "openrlhf", "messages", "inspect", "two", or "" for any other."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
@@ -39,8 +46,8 @@ def form_of(fn: Any) -> str:
     has_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
     if "completions" in names and names[0] in {"prompts", "completions"} and (len(names) > 1 or has_rest):
         return "trl"
-    if {"data_source", "solution_str"} <= set(names):
-        return "verl"
+    if is_scorer(names) or {"data_source", "solution_str"} <= set(names):
+        return "inspect" if is_scorer(names) else "verl"
     if {"queries", "prompts", "labels"} <= set(names):
         return "openrlhf"
     required = [one.name for one in parameters if one.default is one.empty and one.name in names]
@@ -56,11 +63,15 @@ class LiveReward:
     Args:
         fn: The function.
         form: As of `form_of`.
+
+    Attributes:
+        made_by: The function under `@scorer` that made it, for a scorer of inspect; else the function itself.
     """
 
     def __init__(self, fn: Callable[..., Any], form: str) -> None:
         self.fn, self.form = fn, form
-        self.__name__ = getattr(fn, "__name__", type(fn).__name__)
+        self.made_by = fn
+        self.__name__ = scorer_name(fn) or getattr(fn, "__name__", type(fn).__name__)
         self.__doc__ = fn.__doc__
 
     def __eq__(self, other: object) -> bool:
@@ -82,6 +93,8 @@ class LiveReward:
         columns = dict(metadata) if isinstance(metadata, Mapping) else {}
         if self.form == "two":
             return self.fn(_answer(sample), sample.reference)
+        if self.form == "inspect":
+            return self.fn(**arguments_of(sample))
         return self.fn(**self._accepted(_ARGUMENTS[self.form](self, sample, columns), sample, columns))
 
     def _accepted(self, given: dict[str, Any], sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,6 +120,8 @@ class LiveReward:
         return {**given, **accepted} if takes_rest else accepted
 
     def _read(self, value: Any) -> Any:
+        if self.form == "inspect":
+            return grade_of_score(value)
         if self.form in {"trl", "openrlhf"}:
             value = value.get("rewards") if isinstance(value, Mapping) else value
             items = value.tolist() if hasattr(value, "tolist") else value
@@ -234,5 +249,10 @@ def as_called(fn: Any) -> Any:
     """A trainer's function as one of a sample; any other callable unchanged."""
     if isinstance(fn, LiveReward) or not callable(fn) or isinstance(fn, type):
         return fn
-    form = form_of(fn)
-    return LiveReward(fn, form) if form else fn
+    made = scorer_of(fn)
+    form = form_of(fn if made is None else made)
+    if not form:
+        return fn
+    live = LiveReward(fn if made is None else made, form)
+    live.made_by = fn
+    return live

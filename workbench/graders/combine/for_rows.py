@@ -38,7 +38,8 @@ class ForRows(Grader):
     """Grades a row with the grader of the first case that applies to it; a row without one is skipped.
 
     A case is `{"when": {column: value}, "grader": grader}`, and applies to rows that have these values. Numbers and texts
-    are compared as text, since files of CSV contain texts. The grader is given the row with the values of the case, and
+    are compared as text, since files of CSV contain texts. `prompt` is the row's last user turn, unless it has a column of that
+    name or the grader is lenient. The grader is given the row with the values of the case, and
     with `defaults`, in columns that the row lacks.
 
     Attributes:
@@ -115,8 +116,7 @@ class ForRows(Grader):
 
     async def grade(self, sample: Sample) -> Grade:
         """Grade with the first case that applies."""
-        metadata = sample.thread.metadata
-        columns = metadata if isinstance(metadata, Mapping) else {}
+        columns = self._columns(sample)
         for case in self.cases:
             if self._applies(case["when"], columns):
                 thread = _filled({**self.defaults, **case["when"]}, sample.thread)
@@ -153,11 +153,19 @@ class ForRows(Grader):
         chosen = np.full(len(samples), _NONE, np.int64)
         for start in range(0, len(samples), _CHUNK):
             for row, sample in enumerate(samples[start : start + _CHUNK].read(), start):
-                metadata = sample.thread.metadata if isinstance(sample, Sample) else None
-                columns = metadata if isinstance(metadata, Mapping) else {}
+                columns = self._columns(sample) if isinstance(sample, Sample) else {}
                 fitting = (at for at, case in enumerate(self.cases) if self._applies(case["when"], columns))
                 chosen[row] = next(fitting, _NONE) if isinstance(sample, Sample) else 0
         return chosen
+
+    def _columns(self, sample: Sample) -> Mapping[str, Any]:
+        """The row's columns, and its prompt as `prompt` if a case is chosen by it."""
+        metadata = sample.thread.metadata
+        columns = metadata if isinstance(metadata, Mapping) else {}
+        if self.lenient or _PROMPT in columns or not any(_PROMPT in case["when"] for case in self.cases):
+            return columns
+        asked = [turn.content for turn in sample.thread.get_turns() if turn.role == "user"]
+        return {**columns, _PROMPT: asked[-1]} if asked else columns
 
     def _applies(self, when: Mapping[str, Any], columns: Mapping[str, Any]) -> bool:
         for name, value in when.items():
@@ -170,6 +178,8 @@ class ForRows(Grader):
         return True
 
 
+_PROMPT = "prompt"
+"""The name of a row's prompt in a case."""
 _SHAPE = '{"when": {"column": value}, "grader": grader}'
 
 

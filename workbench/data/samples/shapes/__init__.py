@@ -95,6 +95,10 @@ class Shape:
     left: str = "rows without a model's completion"
     no_completions: str = ""
 
+    def could_be_of(self, names: Sequence[str]) -> bool:
+        """Whether rows with these columns can have this shape."""
+        return all(any(_could_have(names, path) for path in need.split("|")) for need in self.needs)
+
     def is_of(self, names: Sequence[str], rows: Sequence[Row]) -> bool:
         """Whether rows have this shape.
 
@@ -102,7 +106,7 @@ class Shape:
             names: The columns.
             rows: The first rows, without their missing cells.
         """
-        if not all(any(_could_have(names, path) for path in need.split("|")) for need in self.needs):
+        if not self.could_be_of(names):
             return False
         if not any(
             all(any(has(row, path) for path in need.split("|")) for need in self.needs) for row in rows

@@ -55,6 +55,8 @@ def inspect_sample(row: Row) -> ShapedRow:
     if isinstance(target, list) and len(target) == 1:
         target = target[0]
     columns = {**dict(items(row.get("metadata"))), "epoch": row.get("epoch")}
+    if isinstance(row.get("uuid"), str):
+        columns["uuid"] = row["uuid"]  # the id of its transcript in Inspect Scout
     return ShapedRow(
         messages=chat if is_whole else None, prompt=None if is_whole else asked, completion=None if is_whole else said,
         reference=target, id=f"{row.get('id')}_epoch_{row.get('epoch')}", group=str(row.get("id")), columns=columns,
