@@ -254,6 +254,7 @@ export interface Table {
   sort: { key: string; descending: boolean };
   first: Row[]; // the first rows, so that a table is never blank
   fields: string[]; // columns of the data that can be filters
+  has_tags: boolean; // whether a label has a tag
 }
 
 export interface Turn {
@@ -340,6 +341,7 @@ export interface Card {
   row: number;
   id: string;
   note: string;
+  tags: string[];
   turns: Turn[];
   documents: Turn[];
   expected: Turn | null;
@@ -356,12 +358,14 @@ export interface LabelData {
   good: number;
   bad: number;
   skipped: number;
+  deferred: number; // undecided rows at the end of the queue
+  tags: { name: string; count: number; good: number; bad: number; skipped: number; differ: number; where: Condition[] }[]; // most frequent first
   stats: { name: string; tip: string; of: string; strip: StripData | null; why_none: string }[];
   past: { seq: number; id: string; text: string; value: boolean | null; same: boolean | null }[];
   heard: { page: string; seq: number; turn: number }; // the last action that was handled, stored or refused, and its page
   message: string;
   new_labels: boolean; // the findings do not use them yet
-  keys: Record<"good" | "bad" | "skip" | "undo" | "note", string>;
+  keys: Record<"good" | "bad" | "skip" | "defer" | "undo" | "note" | "tag", string>;
 }
 
 export type Quadrant = "both" | "a" | "b" | "neither";
@@ -513,7 +517,7 @@ export type Action =
   | { do: "try_hole"; number: number; keep: boolean }
   | { do: "try_saved"; number: number } // try it again
   | { do: "try_drop"; number: number }
-  | { do: "label"; action: "good" | "bad" | "skip" | "undo" | "note"; seq: number; note: string; page: string; turn: number }
+  | { do: "label"; action: "good" | "bad" | "skip" | "defer" | "undo" | "note" | "tag"; seq: number; note: string; tags: string[]; page: string; turn: number }
   | { do: "label_order"; order: string }
   | { do: "label_grader"; name: string }
   | { do: "labeller"; name: string }
@@ -531,6 +535,7 @@ export type Question =
   | { ask: "piece"; row: number; part: string; start: number } // -> PieceOfText
   | { ask: "find"; row: number; part: string; text: string; nth: number } // -> FoundInText
   | { ask: "values"; field: string } // -> FieldValues
+  | { ask: "tags" } // -> the `values` of FieldValues
   | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]
   | { ask: "export_file"; name: string } // -> string, the whole text of a file that would be written
   | { ask: "views" } // -> string[], names of the saved views

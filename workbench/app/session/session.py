@@ -155,14 +155,14 @@ class Session:
         has_grades = report is not None and name in report.grades and name not in self.graders.unrun
         return report if has_grades else None
 
-    def label(self, name: str, value: bool | None, note: str = "") -> None:
+    def label(self, name: str, value: bool | None, note: str = "", tags: tuple[str, ...] = ()) -> None:
         """Save a label of a sample: True good, False bad, None skipped.
 
         Raises:
             StoreError: It could not be saved.
         """
-        self.labels.put(name, value, note)
-        self.code.text = label_code(self.labels, name, value, note)
+        self.labels.put(name, value, note, tags)
+        self.code.text = label_code(self.labels, name, value, note, tags)
 
     def undo_label(self) -> str:
         """Undo the last label; the sample it was for.

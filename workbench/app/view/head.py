@@ -292,7 +292,7 @@ class SavedViews:
     def _lasting(self, condition: Condition) -> dict[str, Any]:
         """A condition for the same rows in another run: rows are named by their ids."""
         rows = self._view.rows.resolved(condition).get("rows")
-        if rows is None:
+        if rows is None or "tag" in condition:
             return dict(condition)
         ids = self._view.graded.report.samples.ids
         return {"ids": [str(ids[row]) for row in rows]}

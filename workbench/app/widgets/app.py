@@ -239,6 +239,13 @@ class Workbench(WorkbenchWidget):
         self.session.labels.reload()  # a cell may have labelled meanwhile
         return self.session.labels.for_display(self.samples) or [None] * len(self.samples)
 
+    @property
+    def tags(self) -> list[tuple[str, ...]]:
+        """The tags of each sample's last label, such as kinds of failure; () for none."""
+        self.session.labels.reload()
+        read = self.session.labels.latest
+        return [read[name].tags if name in read else () for name in map(str, self.samples.ids)]
+
     def labels_of(self, samples: Samples) -> list[bool | None] | None:
         """The labels that findings and rates may use, for each of these rows; None if no row has one.
 
@@ -300,7 +307,7 @@ class ResultsPanel(WorkbenchWidget):
 
 
 class LabelPanel(WorkbenchWidget):
-    """The app opened on Label: 1 for good, 0 for bad, s to skip, u to undo, n for a note. See `WorkbenchWidget` for the arguments."""
+    """The app opened on Label: 1 for good, 0 for bad, s to skip, d to defer, u to undo, n for a note, t for a tag. See `WorkbenchWidget` for the arguments."""
 
     only = "label"
 
