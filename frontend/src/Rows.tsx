@@ -7,6 +7,7 @@ import { Reader } from "./Reader.tsx";
 import { RowStore } from "./rows.ts";
 import { RowsTable } from "./RowsTable.tsx";
 import { RowsTools } from "./RowsTools.tsx";
+import { SelectionMenu } from "./SelectionMenu.tsx";
 
 export function Rows({ handle }: { handle?: ComponentChildren }) {
   const link = useLink();
@@ -22,6 +23,7 @@ export function Rows({ handle }: { handle?: ComponentChildren }) {
       <div class="head">
         <h2 class="cut" title={table.title}>{table.title}</h2>
         <span class="small faint grow cut">{table.note}</span>
+        <SelectionMenu table={table} />
         {table.busy && <span class="small faint" role="status" title="Search and sorting by text wait for this.">reading the texts …</span>}
       </div>
       <RowsTools table={table} />

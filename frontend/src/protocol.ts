@@ -241,6 +241,13 @@ export interface Filter {
   text: string; // "known bad"
 }
 
+/** The selected rows in the other parts of the view. */
+export interface Picked {
+  graders: Record<string, Counts>; // by name
+  scores: [notBad: number, bad: number][]; // per bar of the selected grader's scores
+  origin: number[]; // per line of `from`; empty if there are too many rows
+}
+
 export interface Table {
   revision: number;
   title: string; // "Known bad, accepted"
@@ -255,6 +262,7 @@ export interface Table {
   first: Row[]; // the first rows, so that a table is never blank
   fields: string[]; // columns of the data that can be filters
   has_tags: boolean; // whether a label has a tag
+  picked: Picked | null; // null if all rows are shown
 }
 
 export interface Turn {
@@ -506,6 +514,9 @@ export type Action =
   | { do: "save_view"; name: string }
   | { do: "open_view"; name: string }
   | { do: "delete_view"; name: string }
+  | { do: "save_selection"; name: string }
+  | { do: "open_selection"; name: string }
+  | { do: "delete_selection"; name: string }
   | { do: "forget"; what: "problem" }
   | { do: "try"; seq: number; text?: string; expected?: string; label?: boolean | null }
   | { do: "try_row"; query: string; next?: boolean }
@@ -539,10 +550,17 @@ export type Question =
   | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]
   | { ask: "export_file"; name: string } // -> string, the whole text of a file that would be written
   | { ask: "views" } // -> string[], names of the saved views
+  | { ask: "selections" } // -> SavedSelection[]
+  | { ask: "selection_code" } // -> string, the line of code that selects the shown rows
   | { ask: "view_code" } // -> string, the line of code that opens the current view
   | { ask: "csv" } // -> string, the shown rows
   | { ask: "place"; row: number } // -> number, a row's position in the table, -1 for none
   | { ask: "card_piece"; row: number; part: string; start: number }; // -> PieceOfText
+
+export interface SavedSelection {
+  name: string;
+  count: number; // of the shown rows; -1 if it cannot be opened
+}
 
 export interface PieceOfText {
   text: Pieces;

@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { useLink } from "./context.ts";
 import type { Link } from "./link.ts";
-import type { Action } from "./protocol.ts";
+import type { Action, Condition } from "./protocol.ts";
 import { Typing } from "./editor/typing.ts";
 import { recall, remember } from "./remember.ts";
 
@@ -22,6 +22,8 @@ export class View {
   readonly dense = signal(recall(DENSE) === "yes");
   /** Whether Markdown and JSON are rendered. */
   readonly rendered = signal(recall(RAW) !== "yes");
+  /** Whether the last click was with Shift: it narrows the selection rather than replacing it. */
+  narrows = false;
   /** The app's element, which scopes the styles. */
   root: HTMLElement | null = null;
   /** Moves the selected row; set by the table while it is visible. */
@@ -55,6 +57,12 @@ export class View {
     this.rendered.value = rendered;
     remember(RAW, rendered ? "" : "yes");
   };
+
+  /** Select rows: those that meet these conditions, or with Shift those of the selection that also do. */
+  readonly look = (...where: Condition[]): void => this.tell({ do: this.narrows ? "filter" : "look", where });
+
+  /** The selected rows in other parts; null if all are shown, or another mode is open. */
+  readonly picked = computed(() => (this.link.state.mode.value === "grade" && !this.link.state.part.value ? this.link.state.table.value.picked : null));
 
   /** Do something after sending what was typed before it. */
   readonly tell = (action: Action): void => {

@@ -276,6 +276,47 @@ class Workbench(WorkbenchWidget):
             else:
                 self.view.saved.open(view)
 
+    def select(self, *which: str | Mapping[str, Any]) -> pd.DataFrame | None:
+        """Select rows, as a click does: all views follow, and `selected` has them.
+
+        Args:
+            which: The name of a selection saved for this dataset, or conditions as `Report.row_numbers` takes them, all
+                of which apply; all rows without any.
+
+        Returns:
+            `selected`: the rows as from `Report.rows`; None before a run.
+
+        Raises:
+            StoreError: No selection of this name is saved.
+            WorkbenchError: Neither a name nor conditions.
+            ReportError: A condition that these rows do not support. Nothing is changed then.
+
+        Example:
+            >>> import workbench as wb
+            >>> app = wb.Workbench(wb.demo_samples("arithmetic"), [wb.Contains()], labels="good", store=None)
+            >>> app.select({"label": False})
+            >>> app.close()
+        """
+        with self.session.guard.lock:
+            self.view.saved.select(*which)
+        return self.selected
+
+    def save_selection(self, name: str) -> None:
+        """Save which rows are selected under a name, in the store; one of the same name is replaced.
+
+        Raises:
+            StoreError: It cannot be saved under this name.
+            WorkbenchError: All rows are shown, or a saved view has this name.
+        """
+        with self.session.guard.lock:
+            self.view.saved.do_save_selection(name)
+
+    @property
+    def selections(self) -> list[str]:
+        """Names of the saved selections of this dataset, sorted."""
+        with self.session.guard.lock:
+            return [saved["name"] for saved in self.view.saved.ask_selections()]
+
     def add(self, grader: Grader | Iterable[Grader]) -> None:
         """Add a grader, or several; one with a known name replaces that grader, unvalidated and not yet run."""
         for each in [grader] if isinstance(grader, Grader) else grader:
