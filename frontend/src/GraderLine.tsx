@@ -67,7 +67,7 @@ function Outcome({ line, old }: { line: RailLine; old: boolean }) {
   );
 }
 
-/** The selected rows alone, as a thin bar of their own. */
+/** The selected rows alone, as a thin bar under the first. */
 function PickedBar({ picked }: { picked: Counts }) {
   return <span class="picked-bar" title="the selected rows"><Bar counts={picked} class="thin" /></span>;
 }
