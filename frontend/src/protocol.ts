@@ -396,6 +396,15 @@ export interface CompareData {
   } | null;
   list: { title: string; note: string; count: number; good: number; bad: number; only: "" | "good" | "bad"; search: string };
   why_not: string; // why two graders cannot be compared
+  all: AgreementData | null; // null for fewer than three
+}
+
+/** More than two graders on the same rows. */
+export interface AgreementData {
+  names: string[];
+  pairs: ({ same: number; kappa: number | null; n: number } | null)[][]; // of each grader with each one before it
+  groups: { text: string; count: number; good: number; bad: number }[]; // "only exact-match rejects"
+  n_groups: number;
 }
 
 export interface Pair {
@@ -532,7 +541,8 @@ export type Action =
   | { do: "label_order"; order: string }
   | { do: "label_grader"; name: string }
   | { do: "labeller"; name: string }
-  | { do: "compare"; a: string; b: string }
+  | { do: "compare"; a: string; b: string; differing?: boolean } // differing: list the larger disagreement
+  | { do: "compare_group"; number: number } // selects its rows
   | { do: "quadrant"; key: Quadrant; only: "" | "good" | "bad"; search: string }
   | { do: "export"; platform: string }
   | { do: "export_settings"; settings: Partial<ExportData["settings"]> & { file?: string } }

@@ -72,7 +72,7 @@ export function compare(changes: Partial<CompareData> = {}): CompareData {
       note: "Of the 56 on which they differ, B is right on 35 (rejects known-bad rows) and wrong on 21 (rejects known-good rows).",
     },
     list: { title: "Only A accepts", note: "56 of 500 rows", count: 56, good: 21, bad: 35, only: "", search: "" },
-    why_not: "",
+    why_not: "", all: null,
     ...changes,
   };
 }
