@@ -71,6 +71,7 @@ export interface Head {
   can_run: boolean;
   judges: number; // selected graders that call a model
   plan: string; // what Run would do, in a sentence
+  cost: string; // of the next run's requests: "up to $1.20"; "" for nothing to pay
   problem: Problem | null;
   warning: string;
   notes: string[]; // sentences about the last run, such as that it was stopped

@@ -20,6 +20,7 @@ from workbench.app.session.action import (
 )
 from workbench.app.session.auto_grader import AutoGrader
 from workbench.app.session.columns import LABELS, mapped, readable
+from workbench.app.session.cost import CostEstimates
 from workbench.app.session.grader_text import Drafts
 from workbench.app.session.graders import GraderList
 from workbench.app.session.labels import DatasetLabels
@@ -63,6 +64,7 @@ class Session:
         labels: The labels of the samples.
         results: The report that is shown.
         kept: Versions of the graders.
+        costs: What judges' requests are expected to cost.
         rows: Which rows are graded.
         runs: Runs of the selected graders.
         live: Grading while the user types.
@@ -92,6 +94,7 @@ class Session:
         self.labels = DatasetLabels(self.samples, labels, self.storage, labeller=labeller, dataset=dataset)
         self.graders = GraderList(self.guard, self.code)
         self.results = Results(self.guard, self.code)
+        self.costs = CostEstimates()
         self.kept, self.rows = SavedVersions(), DrawnRows(self.samples, self.guard)
         self.runs = SessionRuns(
             self.graders, self.labels, self.results, kept=self.kept, guard=self.guard, code=self.code

@@ -38,6 +38,7 @@ def head_data(session: Session) -> dict[str, Any]:
         "can_run": not session.unmapped and bool(graders.chosen) and not session.runs.running,
         "judges": sum(asks_models(graders.by_name[name]) for name in graders.chosen),
         "plan": _plan(session),
+        "cost": _cost(session),
         "problem": problem and {"what": visible(problem.what[:4_000]), "where": problem.where, "trace": trace},
         "warning": visible(session.storage.warning),
         "notes": [one_line(note, 600) for note in (() if report is None else (*report.samples.notes, *report.notes))],
@@ -130,13 +131,64 @@ def _questions(session: Session, asked: int) -> list[str]:
     ]
     if costs and len(costs) == len(judges):
         sentences.append(f"About ${sum(costs):.4f}, estimated from the last run")
+    dollars, unknown, n_read = _estimated(session)
+    if unknown:
+        sentences.append(f"Cost unknown: no price for {one_line(unknown, 60)} in wb.judges.PRICES")
+    elif dollars:
+        sentences.append(
+            f"Up to {_dollars(dollars)} at list prices, estimated from the prompts of {counted(n_read, 'row')}"
+        )
     others = [name for name, grader in chosen.items() if waits_for(grader) and name not in judges]
     return sentences + [f"{one_line(name, 60)} {waits_for(chosen[name])}, for every row" for name in others]
+
+
+def _n_requests(session: Session) -> int:
+    """How often each judge grades the drawn rows in the next run."""
+    draw, chosen = session.rows.draw, session.graders.chosen
+    repeated = any(not is_deterministic(session.graders.by_name[name]) for name in chosen)
+    return len(session.rows.rows) * (draw.repeats if repeated else 1)
+
+
+def _cost(session: Session) -> str:
+    """The cost of the next run in short, "" for nothing to pay: "up to $1.20", within the budget if there is one."""
+    dollars, unknown, _ = _estimated(session)
+    if unknown:
+        return "cost unknown"
+    if not dollars:
+        return ""
+    budget = session.rows.draw.dollars
+    return f"up to {_dollars(min(dollars, budget or dollars))}"
+
+
+def _estimated(session: Session) -> tuple[float, str, int]:
+    """The most that the next run costs, a model without a price, and how many rows' prompts were read."""
+    asked, dollars, unknown, n_read = _n_requests(session), 0.0, "", 0
+    for name in session.graders.chosen:
+        estimate = session.costs.of(name, session.graders.by_name[name], session.rows.rows)
+        if estimate is not None:
+            dollars += asked * (estimate.dollars or 0.0)
+            unknown, n_read = unknown or estimate.model, max(n_read, estimate.n)
+    return dollars, unknown, n_read
+
+
+def _dollars(value: float) -> str:
+    return f"${value:,.2f}" if value >= 1 else f"${value:.4f}"
 
 
 def _n_asked(report: Report, name: str) -> int:
     """Rows that a grader graded, counting repeats."""
     return max(1, len(report) * max(1, len(report.grades[name].repeats)))
+
+
+def _spending(session: Session, moment: Progress) -> list[str]:
+    """What a run has spent and reserved, and what remains of its budget."""
+    budget = session.runs.budget
+    if not (moment.money or moment.reserved or budget):
+        return []
+    parts = [f"${moment.money:.4f} spent"]
+    parts += [f"${moment.reserved:.4f} reserved"] if moment.reserved else []
+    parts += [f"${max(0.0, budget - moment.money - moment.reserved):.4f} remaining"] if budget else []
+    return parts
 
 
 def progress_data(session: Session) -> dict[str, Any]:
@@ -147,15 +199,16 @@ def progress_data(session: Session) -> dict[str, Any]:
         return {"running": running, "done": 0, "total": 0, "failed": 0, "text": "starting" if running else ""}
     return {
         "running": running, "done": moment.done, "total": moment.total, "failed": moment.failed,
-        "text": _line(moment, session.runs.time_left if session.runs.running else TimeLeft(None, 0)),
+        "text": _line(moment, session),
     }  # fmt: skip
 
 
-def _line(moment: Progress, left: TimeLeft) -> str:
+def _line(moment: Progress, session: Session) -> str:
     """Counts, errors, cost and time left, in one line."""
+    left = session.runs.time_left if session.runs.running else TimeLeft(None, 0)
     parts = [f"{moment.done:,} of {moment.total:,}"]
     parts += [f"{moment.failed:,} failed"] if moment.failed else []
-    parts += [f"${moment.money:.4f}"] if moment.money else []
+    parts += _spending(session, moment) if session.runs.running else []
     parts += [f"{moment.kept:,} replies from the store"] if moment.kept else []
     parts += [f"{moment.waiting:,} waiting for the server"] if moment.waiting else []
     if left.seconds is not None and moment.done < moment.total:
