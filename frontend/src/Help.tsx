@@ -14,6 +14,7 @@ const KEYS: readonly [keys: string[], between: string, does: string][] = [
   [["/"], "", "search"],
   [["v"], "", "selections: save, open, copy"],
   [["x"], "", "show all rows"],
+  [["p"], "", "map of the rows: drag a box, or choose a cluster"],
   [["Shift"], "", "with a click on a bar: narrow the selection"],
   [["m"], "", "Markdown and JSON rendered, or raw"],
   [["[ ]"], "", "pass threshold down, up"],

@@ -58,6 +58,7 @@ export class Keys {
       case "g": return () => (this.since = Date.now());
       case "r": return this.running();
       case "x": return this.showingAll();
+      case "p": return () => view.showMap(!view.map.peek());
       case "v": return this.pressing(".selections > button");
       case "[": return view.nudge && (() => view.nudge?.(-1));
       case "]": return view.nudge && (() => view.nudge?.(1));

@@ -561,12 +561,34 @@ export type Question =
   | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]
   | { ask: "export_file"; name: string } // -> string, the whole text of a file that would be written
   | { ask: "views" } // -> string[], names of the saved views
+  | { ask: "map" } // -> MapData
+  | { ask: "map_state" } // -> MapState
   | { ask: "selections" } // -> SavedSelection[]
   | { ask: "selection_code" } // -> string, the line of code that selects the shown rows
   | { ask: "view_code" } // -> string, the line of code that opens the current view
   | { ask: "csv" } // -> string, the shown rows
   | { ask: "place"; row: number } // -> number, a row's position in the table, -1 for none
   | { ask: "card_piece"; row: number; part: string; start: number }; // -> PieceOfText
+
+/** A map of rows; only `busy` and `problem` before it is there. */
+export interface MapData {
+  busy: boolean;
+  problem: string; // why there is none
+  side?: number; // the largest coordinate
+  note?: string; // "by words"
+  rows?: number[];
+  x?: number[];
+  y?: number[];
+  clusters?: number[]; // of each row
+  names?: string[]; // of each cluster, the largest first
+}
+
+/** One character for each row of the map, "-" for none. */
+export interface MapState {
+  parts: string; // index of its part: good accepted, good rejected, bad accepted, bad rejected, accepted, rejected, failed, skipped
+  scores: string; // tenth of the score's scale
+  picked: string; // 1 selected, 0 not; "" if all rows are shown
+}
 
 export interface SavedSelection {
   name: string;

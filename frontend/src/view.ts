@@ -10,6 +10,7 @@ import { recall, remember } from "./remember.ts";
 const TALL = "tall editor";
 const DENSE = "one line a row";
 const RAW = "raw texts";
+const MAP = "map of rows";
 
 export class View {
   readonly typing: Typing;
@@ -20,6 +21,8 @@ export class View {
   readonly tall = signal(recall(TALL) === "yes");
   /** Whether a row of the table is one line high rather than two. */
   readonly dense = signal(recall(DENSE) === "yes");
+  /** Whether the map of rows is shown above the table. */
+  readonly map = signal(recall(MAP) === "yes");
   /** Whether Markdown and JSON are rendered. */
   readonly rendered = signal(recall(RAW) !== "yes");
   /** Whether the last click was with Shift: it narrows the selection rather than replacing it. */
@@ -51,6 +54,11 @@ export class View {
   readonly condense = (dense: boolean): void => {
     this.dense.value = dense;
     remember(DENSE, dense ? "yes" : "");
+  };
+
+  readonly showMap = (map: boolean): void => {
+    this.map.value = map;
+    remember(MAP, map ? "yes" : "");
   };
 
   readonly render = (rendered: boolean): void => {

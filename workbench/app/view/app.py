@@ -16,6 +16,7 @@ from workbench.app.view.actions import Actions
 from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
 from workbench.app.view.head import head_data, progress_data
 from workbench.app.view.rail import Change, GradedRows, find_change, rail_data
+from workbench.app.view.row_places import RowPlaces
 from workbench.app.view.saved_views import SavedViews
 from workbench.app.view.selection import picked_data
 from workbench.app.view.table import ShownRows
@@ -89,7 +90,7 @@ class AppView:
         self._is_flushing = False
         self.actions = Actions(self)
         self.saved = SavedViews(self)
-        for part in (*self.modes.values(), self.saved):
+        for part in (*self.modes.values(), self.saved, RowPlaces(self)):
             self.actions.add(part)
         self._observed: list[tuple[Any, Callable[[Any], None], list[str]]] = []
         self._observe()

@@ -48,6 +48,7 @@ MAX_ROWS = 400
 """Maximum rows of one window."""
 
 _SHOWN = ("completion", "expected", "label")
+_MAX_WRITTEN = 20  # row numbers in a line of code
 _SMALL = 5_000  # maximum rows that are indexed immediately rather than in the background
 
 
@@ -346,8 +347,11 @@ class ShownRows:
         if self._session.results.report is None:
             return
         self._follow_results()
-        if any({"changed", "tag"} & set(condition) for condition in self.table.where):
-            self._session.code.text = "app.selected"  # no condition of a report expresses which rows an edit changed, or which have a tag
+        if any(
+            {"changed", "tag"} & set(each) or len(each.get("rows", ())) > _MAX_WRITTEN
+            for each in self.table.where
+        ):
+            self._session.code.text = "app.selected"  # no short condition of a report expresses these rows
         else:
             self._session.code.text = rows_code(self.conditions)
 
