@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from tests.browser.test_stranger import MAPPED, shown, table
+from tests.browser.stranger import MAPPED, shown
 from tests.browser.walk import Walk, number_in
-
-__all__ = ["table"]
 
 
 def test_a_matrix_and_who_differs(browser, lab, table):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from tests.browser.test_stranger import MAPPED, shown, table
+from tests.browser.stranger import MAPPED, shown
 from tests.browser.walk import Walk
-
-__all__ = ["table"]
 
 
 def test_rows_are_deferred_tagged_and_taken_back(browser, lab, table):

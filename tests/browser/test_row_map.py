@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from tests.browser.kernel import ask
-from tests.browser.test_stranger import MAPPED, shown, table
+from tests.browser.stranger import MAPPED, shown
 from tests.browser.walk import Walk
-
-__all__ = ["table"]
 
 
 def test_a_box_and_a_cluster_select(browser, lab, table):

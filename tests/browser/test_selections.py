@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 from tests.browser.kernel import ask
-from tests.browser.test_stranger import MAPPED, shown, table
+from tests.browser.stranger import MAPPED, shown
 from tests.browser.walk import Walk
-
-__all__ = ["table"]
 
 
 def test_a_click_selects_and_every_part_follows(browser, lab, table):
