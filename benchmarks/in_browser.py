@@ -154,9 +154,9 @@ def timed(notebook: Notebook, step: Step) -> float:
     return float(notebook.page.evaluate(script)) - step.pause
 
 
-def edited(walk: Walk, limit: int) -> float:
+def edited(walk: Walk, limit: int, comment: str = "") -> float:
     """Milliseconds from a changed text to its bars, without the pause."""
-    page, text = walk.view.page, TEXT.replace("LIMIT", str(limit))
+    page, text = walk.view.page, TEXT.replace("LIMIT", str(limit)) + comment
     walk.at(".mid .cm-content").focus()
     walk.press("Control+a")
     page.evaluate("() => { window.before = bars(); }")
@@ -199,10 +199,10 @@ def remember(walk: Walk, edits: int) -> None:
     """Report the kernel's memory over many edits."""
     first = max(1, edits // 10)
     for number in range(first):
-        edited(walk, LIMITS[number % len(LIMITS)] + number)
+        edited(walk, LIMITS[number % len(LIMITS)], f"# edit {number}\n")
     before = int(ask(walk.view, "memory()"))
     for number in range(first, edits):
-        edited(walk, LIMITS[number % len(LIMITS)] + number)
+        edited(walk, LIMITS[number % len(LIMITS)], f"# edit {number}\n")
     after = int(ask(walk.view, "memory()"))
     grown = (after - before) / 2**20
     print(

@@ -65,8 +65,8 @@ function Line({ each: { value, counts }, most, accepted, grader, labelled, look,
         {picked && <PickedShare part={picked[0] + picked[1]} whole={most} />}
         {labelled && (
           <span class="cap">
-            {kinds.map(({ label, words, colour, parts }, at) => (
-              <span key={words}>{at > 0 && <i>·</i>}<button type="button" class="of" onClick={() => look({ label }, score)}><b class={colour}>{count(sum(counts, parts))}</b> {words}</button></span>
+            {kinds.map(({ label, words, colour, parts }) => (
+              <span key={words}><button type="button" class="of" onClick={() => look({ label }, score)}><b class={colour}>{count(sum(counts, parts))}</b> {words}</button></span>
             ))}
           </span>
         )}

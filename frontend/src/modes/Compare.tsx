@@ -64,8 +64,8 @@ function Overview({ compare }: { compare: CompareData }) {
     <div class="scroll" tabIndex={0} role="group" aria-label="Where they agree and differ">
       <p class="lead"><b>{compare.lead}</b>{compare.rest}</p>
       <Quadrants compare={compare} />
-      {compare.labels && <Labels labels={compare.labels} />}
       {compare.all && <Agreement all={compare.all} a={compare.a} b={compare.b} />}
+      {compare.labels && <Labels labels={compare.labels} />}
     </div>
   );
 }

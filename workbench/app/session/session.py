@@ -177,9 +177,13 @@ class Session:
         self.code.text = undo_code(self.labels, name)
         return name
 
-    def use_labels(self) -> None:
-        """Diagnose the report again with the current labels. Called without the lock: it may take seconds."""
-        self.results.use_labels(self.labels)
+    def use_labels(self, *, shows_code: bool = True) -> None:
+        """Diagnose the report again with the current labels. Called without the lock: it may take seconds.
+
+        Args:
+            shows_code: Whether to set the lines that repeat it.
+        """
+        self.results.use_labels(self.labels, shows_code=shows_code)
 
     def note_comparison(self, first: str, second: str) -> None:
         """Set the line that compares these two graders."""

@@ -302,10 +302,9 @@ class Actions:
                 report: Report | None = session.results.report
                 if report is None or not session.labels.differ_from(report):
                     return
-                code = session.code.text
-                session.use_labels()
-                with session.guard.lock:
-                    session.code.text = code  # the line is still the label's
+                session.use_labels(
+                    shows_code=False
+                )  # the line is still the label's, or that of a click meanwhile
         finally:
             self._follows = False
 
