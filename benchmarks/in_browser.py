@@ -1,9 +1,11 @@
 """Latency of the app: from the key or the click until the page shows the result, in JupyterLab and Chromium.
 
-Run it from the repository's folder, as `python -m benchmarks.in_browser [--rows 1000 10000 100000] [--rounds 5]`, with what the
-browser tests need. A time ends with the second frame after the result is in the page. For an edit and a search it excludes the
+Run it from the repository's folder, as `python -m benchmarks.in_browser [--rows 1000 10000 100000] [--rounds 5] [--edits 0]`,
+with what the browser tests need. A time ends with the second frame after the result is in the page. For an edit and a search it excludes the
 pause after the last key that the app waits for (0.3 s and 0.15 s); everything else is counted: the page, the transfer to the
-kernel and back, grading, and drawing. The base of an edit is the time for grading the same text alone in that kernel.
+kernel and back, grading, and drawing. The base of an edit is the time for grading the same text alone in that kernel; that of opening is the smallest anywidget; that of
+a click is the time in which the page alone draws two frames. `--edits 500` also measures the kernel's memory over so many edits of
+the first number of rows: its growth after the first tenth, when caches are full.
 """
 
 from __future__ import annotations
@@ -42,6 +44,11 @@ app = None
 def read_words():
     from workbench.data.samples.selection import row_words
     row_words(app.report.samples)  # as the app reads them in the background
+
+def memory():
+    import gc, pathlib
+    gc.collect()
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4_096
 
 def alone():
     import statistics, time
@@ -96,6 +103,10 @@ LIMITS = [5, 20, 60, 10, 160, 40]
 SHOWN = ".part-rows .head .small"
 
 
+MAP_ROWS = 20_000
+"""Up to here all rows are on the map."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One action of a user.
@@ -143,9 +154,9 @@ def timed(notebook: Notebook, step: Step) -> float:
     return float(notebook.page.evaluate(script)) - step.pause
 
 
-def edited(walk: Walk, limit: int) -> float:
+def edited(walk: Walk, limit: int, comment: str = "") -> float:
     """Milliseconds from a changed text to its bars, without the pause."""
-    page, text = walk.view.page, TEXT.replace("LIMIT", str(limit))
+    page, text = walk.view.page, TEXT.replace("LIMIT", str(limit)) + comment
     walk.at(".mid .cm-content").focus()
     walk.press("Control+a")
     page.evaluate("() => { window.before = bars(); }")
@@ -184,15 +195,35 @@ def report(name: str, milliseconds: float, note: str = "") -> None:
     print(f"{name:<24}{milliseconds:>9.0f} ms  {note}", flush=True)
 
 
-def measure(notebook: Notebook, rows: int, rounds: int) -> None:
+def remember(walk: Walk, edits: int) -> None:
+    """Report the kernel's memory over many edits."""
+    first = max(1, edits // 10)
+    for number in range(first):
+        edited(walk, LIMITS[number % len(LIMITS)], f"# edit {number}\n")
+    before = int(ask(walk.view, "memory()"))
+    for number in range(first, edits):
+        edited(walk, LIMITS[number % len(LIMITS)], f"# edit {number}\n")
+    after = int(ask(walk.view, "memory()"))
+    grown = (after - before) / 2**20
+    print(
+        f"{'memory':<24}{before / 2**20:>9.0f} MiB after {first} edits, {grown:+.1f} MiB in {edits - first} more, {after / before:.2f} x"
+    )
+
+
+def measure(notebook: Notebook, rows: int, rounds: int, edits: int) -> None:
     print(f"\n{rows:,} rows")
     page = notebook.page
     page.evaluate(FUNCTIONS)
     notebook.command("notebook:run-cell-and-select-next")
     ask(notebook, "rows")  # completes when the first cell has ended
-    report("(smallest anywidget)", run_cell(notebook, "document.querySelector('.tiny')"))
+    smallest = run_cell(notebook, "document.querySelector('.tiny')")
+    report("(smallest anywidget)", smallest)
     first, whole = open_app(notebook)
-    report("open", first, f"with all imports for it; the editor too {whole:.0f}")
+    report(
+        "open",
+        first,
+        f"{first / smallest:.1f} x the smallest; with all imports for it; the editor too {whole:.0f}",
+    )
     walk = Walk(notebook, "benchmark")
     ask(notebook, "app.session.rows.change(n=0)")  # an app starts with 500 rows: all of them from here on
     page.wait_for_function(
@@ -207,8 +238,44 @@ def measure(notebook: Notebook, rows: int, rounds: int) -> None:
     for _ in range(rounds):
         for step in STEPS:
             seconds[step.name].append(timed(notebook, step))
+    frames = statistics.median(timed(notebook, Step("", "0", "true")) for _ in range(rounds))
+    report("(two frames)", frames)
     for name, taken in seconds.items():
-        report(name, statistics.median(taken), f"at most {max(taken):.0f}")
+        middle = statistics.median(taken)
+        report(name, middle, f"{middle / frames:.1f} x two frames; at most {max(taken):.0f}")
+    if rows <= MAP_ROWS:
+        report(
+            "open the map",
+            timed(
+                notebook,
+                Step(
+                    "",
+                    "[...app().querySelectorAll('.part-rows .head .btn')][0].click()",
+                    "one('.row-map canvas') !== null",
+                ),
+            ),
+        )
+        report(
+            "draw the map again",
+            timed(
+                notebook,
+                Step(
+                    "",
+                    "[...app().querySelectorAll('.row-map .by .btn')][1].click()",
+                    "one('.row-map .by .btn:nth-child(2)').ariaPressed === 'true'",
+                ),
+            ),
+        )
+        timed(
+            notebook,
+            Step(
+                "",
+                "[...app().querySelectorAll('.part-rows .head .btn')][0].click()",
+                "one('.row-map') === null",
+            ),
+        )
+    if edits:
+        remember(walk, edits)
     report("stop", stopped(walk))
     page.wait_for_function("() => one('.working') === null")
     page.evaluate("() => { window.app = () => document.querySelectorAll('.gwb')[1] ?? null; }")
@@ -221,13 +288,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--edits", type=int, default=0)
     asked = parser.parse_args()
     with sync_playwright() as play, serve(ROOT / "notebooks") as server:
         browser = play.chromium.launch(executable_path=chromium(), args=[*CHROMIUM_FLAGS, "--no-sandbox"])
         for rows in asked.rows:
             name = server.write(f"rows-{rows}.ipynb", [SETUP.format(rows=rows, text=TEXT), TINY, OPEN, OPEN])
             with opened(browser, server, name, width=1600, height=1000, fresh=True) as notebook:
-                measure(notebook, rows, asked.rounds)
+                measure(notebook, rows, asked.rounds, asked.edits if rows == asked.rows[0] else 0)
         browser.close()
 
 

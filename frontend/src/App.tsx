@@ -29,7 +29,7 @@ export function App() {
   const { part, mode, columns } = useLink().state;
   useEffect(() => (view.root ? keepFocus(view.root) : undefined), [view]);
   return (
-    <main class={`app ${part.value ? "alone" : ""}`} aria-label="Grader workbench" tabIndex={-1} ref={(element) => void (view.root = element)} onKeyDown={keys.press}>
+    <main class={`app ${part.value ? "alone" : ""}`} aria-label="Grader workbench" tabIndex={-1} ref={(element) => void (view.root = element)} onKeyDown={keys.press} onClickCapture={(event) => void (view.narrows = event.shiftKey)}>
       <Top />
       <Problems />
       {columns.value ? <div class="body one"><Columns data={columns.value} key={columns.value.reason} /></div> : <Body part={part.value} mode={mode.value} />}

@@ -40,6 +40,12 @@ export function describe(counts: Counts): string {
   return parts.map((part) => `${counts[part]} ${NAMES[part]}`).join(", ") || "no row";
 }
 
+/** How many of the selected rows a bar contains, as a line under it. */
+export function PickedShare({ part, whole }: { part: number; whole: number }) {
+  const said = `${part.toLocaleString("en")} selected`;
+  return <span class="picked-share" role="img" aria-label={said} title={said}><i style={{ width: `${(100 * part) / Math.max(1, whole)}%` }} /></span>;
+}
+
 export function Bar({ counts, class: name = "" }: { counts: Counts; class?: string }) {
   return (
     <span class={`bar ${name}`} role="img" aria-label={describe(counts)}>

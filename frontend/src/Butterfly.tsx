@@ -32,7 +32,7 @@ export function Drawing(props: DrawingProps) {
     if (!moves && event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
-    if (!moves) (event.target as Element).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    if (!moves) (event.target as Element).dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: event.shiftKey }));
   };
   return (
     <svg viewBox={`0 0 ${plot.width} ${plot.height}`} width={plot.width} height={plot.height} role="group" aria-label={scores.has_labels ? "Scores: known good above, known bad below" : "Scores"}>
@@ -41,6 +41,7 @@ export function Drawing(props: DrawingProps) {
       <g role="group" aria-label="Bars" onKeyDown={onKeyDown}>
         {scores.bins.map((bin, at) => <BinBars key={bin.lo} {...{ bin, plot, id, moved, grader, look }} labelled={scores.has_labels} first={at === firstOf(scores.bins)} />)}
       </g>
+      {props.picked.length === scores.bins.length && <PickedBins bins={scores.bins} plot={plot} picked={props.picked} />}
       <Beside {...props} id={id} />
       <line x1={plot.left} x2={plot.right} y1={plot.zero} y2={plot.zero} class="zero" />
       {scores.has_labels && <Sides plot={plot} />}
@@ -99,6 +100,21 @@ function Sides({ plot }: { plot: Plot }) {
     <g aria-hidden="true" class="sides">
       <text x={plot.left + 20} y={plot.zero - plot.half + 8} class="good">known good ↑</text>
       <text x={plot.left + 20} y={plot.zero + plot.half - 1} class="bad">known bad ↓</text>
+    </g>
+  );
+}
+
+/** The selected rows of each bar, as a line in its middle. */
+function PickedBins({ bins, plot, picked }: { bins: Bin[]; plot: Plot; picked: DrawingProps["picked"] }) {
+  return (
+    <g class="picked" aria-hidden="true">
+      {bins.flatMap((bin, at) => {
+        const middle = (xOf(plot, bin.lo) + xOf(plot, bin.hi)) / 2;
+        const [up, down] = picked[at] ?? [0, 0];
+        return [[up, -1], [down, 1]].filter(([rows]) => rows).map(([rows, side]) => (
+          <line key={`${bin.lo} ${side}`} x1={middle} x2={middle} y1={plot.zero} y2={plot.zero + (side as number) * Math.max(2, lengthOf(plot, rows as number))} />
+        ));
+      })}
     </g>
   );
 }

@@ -24,7 +24,7 @@ export function Figure({ chosen }: { chosen: Chosen }) {
       <text x={16} y={24} class="name">{name}</text>
       <text x={16} y={42}>{said}</text>
       <g transform={`translate(8 ${TOP})`}>
-        {scores.kind === "bins" ? <Drawing scores={scores} grader={name} mark={mark} look={nothing} plot={plotOf(scores, WIDTH - 16, HEIGHT - TOP - 8)} /> : <Values scores={scores} />}
+        {scores.kind === "bins" ? <Drawing scores={scores} grader={name} mark={mark} look={nothing} picked={[]} plot={plotOf(scores, WIDTH - 16, HEIGHT - TOP - 8)} /> : <Values scores={scores} />}
       </g>
     </svg>
   );

@@ -26,6 +26,13 @@ function Choose({ table, close }: { table: Table; close: () => void }) {
     tell({ do: "filter", where });
     close();
   };
+  const tags = () => {
+    setOpen({ field: "tags", answer: null, problem: false });
+    link.ask<FieldValues["values"]>({ ask: "tags" }).then(
+      (values) => setOpen({ field: "tags", answer: { kind: "values", column: "", values, lo: 0, hi: 0 }, problem: false }),
+      () => setOpen({ field: "tags", answer: null, problem: true }),
+    );
+  };
   const choose = (field: string) => {
     setOpen({ field, answer: null, problem: false });
     link.ask<FieldValues>({ ask: "values", field }).then(
@@ -37,6 +44,7 @@ function Choose({ table, close }: { table: Table; close: () => void }) {
   return (
     <Menu label="Filter by">
       <Outcomes add={add} />
+      {table.has_tags && <Item act={tags}><span class="cut grow">tag</span><span class="faint">…</span></Item>}
       {table.fields.length > 0 && <hr />}
       {table.fields.map((field) => (
         <Item key={field} act={() => choose(field)}><span class="cut grow">{field}</span><span class="faint">…</span></Item>

@@ -16,18 +16,23 @@ export function Finding({ finding, small = false }: { finding: FindingData; smal
       <Meaning shape={shape} />
       <div>
         <p>
-          <b>{lead}{says && ":"}</b> {before}
+          <b>{lead}{says && ":"}</b> {joined(before)}
           <span class="glued">
             {where ? <button type="button" class="link" onClick={() => tell({ do: "look", where })}>{link}</button> : link}
             {mark}
           </span>
-          {after.slice(mark.length)}
+          {joined(after.slice(mark.length))}
         </p>
         {strip && <Strip strip={strip} setLimit={limit && ((value) => tell({ do: "limit", kind: limit, value }))} />}
-        {advice && <p class="do">{advice}</p>}
+        {advice && <p class="do">{joined(advice)}</p>}
       </div>
     </div>
   );
+}
+
+/** A text whose per cent signs stay with their numbers. */
+function joined(text: string): string {
+  return text.replace(/(\d) %/g, "$1\u00a0%");
 }
 
 /** Which of the app's two limits a finding is compared with. */

@@ -2,7 +2,7 @@
 
 import { Bar } from "./Bar.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
-import type { Estimate, RailLine } from "./protocol.ts";
+import type { Counts, Estimate, RailLine } from "./protocol.ts";
 import { useTell, useView } from "./view.ts";
 
 interface LineProps {
@@ -49,11 +49,13 @@ function ValidationMark({ line: { validation, say, counts } }: { line: RailLine 
 
 function Outcome({ line, old }: { line: RailLine; old: boolean }) {
   const { counts, was, verdict, mean, say } = line;
+  const picked = useView().picked.value?.graders[line.name];
   if (!counts && !verdict) return <span class="say">{say || "not run yet"}</span>;
   return (
     <span class={`outcome ${old ? "old" : ""}`}>
       {counts && <Bar counts={counts} />}
       {was && <Bar counts={was} class="was" />}
+      {counts && picked && <PickedBar picked={picked} />}
       <span class="l3">
         <span class="verdict" title={verdict?.tip}>
           {verdict && !say && <Meaning shape={verdict.shape} small />}
@@ -63,6 +65,11 @@ function Outcome({ line, old }: { line: RailLine; old: boolean }) {
       </span>
     </span>
   );
+}
+
+/** The selected rows alone, as a thin bar under the first. */
+function PickedBar({ picked }: { picked: Counts }) {
+  return <span class="picked-bar" title="the selected rows"><Bar counts={picked} class="thin" /></span>;
 }
 
 function Mean({ mean: { value, lo, hi } }: { mean: Estimate }) {

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { copyText, saveFigure, saveRows } from "./download.ts";
 import { Icon } from "./Icon.tsx";
 import { Item, Menu, Popover } from "./Popover.tsx";
-import { useTell, useView } from "./view.ts";
+import { useView } from "./view.ts";
 
 export function MoreMenu() {
   return (
@@ -25,7 +25,7 @@ function Entries({ close }: { close: () => void }) {
     close();
   };
   const hasFigure = chosen.value.scores !== null;
-  if (naming) return <NameView close={close} />;
+  if (naming) return <NameField what="view" close={close} save={(name) => tell({ do: "save_view", name })} />;
   return (
     <Menu label="Save and copy">
       <Item act={() => setNaming(true)}>Save this view as…</Item>
@@ -58,18 +58,18 @@ function useSavedViews(): { names: string[]; remove: (name: string) => void } {
   return { names, remove };
 }
 
-function NameView({ close }: { close: () => void }) {
-  const tell = useTell();
+/** A field for the name under which something is saved. */
+export function NameField({ what, close, save: keep }: { what: string; close: () => void; save: (name: string) => void }) {
   const [name, setName] = useState("");
   const save = (event: Event) => {
     event.preventDefault();
     if (!name.trim()) return;
-    tell({ do: "save_view", name: name.trim() });
+    keep(name.trim());
     close();
   };
   return (
     <form class="naming" onSubmit={save}>
-      <input type="text" aria-label="name of the view" placeholder="name" value={name} ref={(field) => field?.focus()} onInput={(event) => setName(event.currentTarget.value)} />
+      <input type="text" aria-label={`name of the ${what}`} placeholder="name" value={name} ref={(field) => field?.focus()} onInput={(event) => setName(event.currentTarget.value)} />
       <button type="submit" class="btn" disabled={!name.trim()}>Save</button>
     </form>
   );

@@ -9,6 +9,7 @@ interface PopoverProps {
   button: ComponentChildren;
   class?: string; // of the button
   name?: string; // of the button, if its content does not contain it
+  around?: string; // class of the element around the button and the panel
   side?: "left" | "right"; // which edge of the button the panel is aligned with
   disabled?: boolean;
   children: (close: () => void) => ComponentChildren;
@@ -31,7 +32,7 @@ export function Popover(props: PopoverProps) {
     event.stopPropagation();
   };
   return (
-    <span class="pop" ref={root} onKeyDown={onKeyDown}>
+    <span class={`pop ${props.around ?? ""}`} ref={root} onKeyDown={onKeyDown}>
       <button type="button" class={props.class ?? "btn plain"} aria-label={name} title={name} disabled={props.disabled} aria-haspopup="dialog" aria-expanded={open} onClick={() => setOpen(!open)}>
         {button}
       </button>

@@ -4,12 +4,16 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import { useLink } from "./context.ts";
 import { Reader } from "./Reader.tsx";
+import { RowMap } from "./RowMap.tsx";
 import { RowStore } from "./rows.ts";
 import { RowsTable } from "./RowsTable.tsx";
 import { RowsTools } from "./RowsTools.tsx";
+import { SelectionMenu } from "./SelectionMenu.tsx";
+import { useView } from "./view.ts";
 
 export function Rows({ handle }: { handle?: ComponentChildren }) {
   const link = useLink();
+  const view = useView();
   const table = link.state.table.value;
   const reader = link.state.reader.value;
   const store = useMemo(() => new RowStore(link), [link]);
@@ -22,9 +26,12 @@ export function Rows({ handle }: { handle?: ComponentChildren }) {
       <div class="head">
         <h2 class="cut" title={table.title}>{table.title}</h2>
         <span class="small faint grow cut">{table.note}</span>
+        <button type="button" class="btn plain" aria-pressed={view.map.value} title="Similar rows near each other (p)" onClick={() => view.showMap(!view.map.peek())}>Map</button>
+        <SelectionMenu table={table} />
         {table.busy && <span class="small faint" role="status" title="Search and sorting by text wait for this.">reading the texts …</span>}
       </div>
       <RowsTools table={table} />
+      {view.map.value && <RowMap table={table} />}
       <RowsTable table={table} store={store} read={focus(".reader .text")} />
       {reader && <Reader reader={reader} store={store} leave={focus(".grid")} />}
     </section>

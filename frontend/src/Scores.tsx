@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { Butterfly } from "./Butterfly.tsx";
 import { Meaning } from "./Icon.tsx";
-import type { Condition, Scores as ScoresData } from "./protocol.ts";
+import type { Condition, Picked, Scores as ScoresData } from "./protocol.ts";
 import { toStep, useMoving } from "./slider.ts";
 import { TwoValues } from "./TwoValues.tsx";
 import { useTell, useView } from "./view.ts";
@@ -22,15 +22,15 @@ export interface FigureProps {
   grader: string;
   mark: Mark;
   look: (...where: Condition[]) => void;
+  picked: Picked["scores"]; // empty if all rows are shown
 }
 
 /** Steps of the pass threshold over the whole scale. */
 const STEPS = 20;
 
 export function Scores({ scores, grader }: { scores: ScoresData; grader: string }) {
-  const tell = useTell();
+  const { look, picked } = useView();
   const mark = useMark(scores);
-  const look = (...where: Condition[]) => tell({ do: "look", where });
   const Figure = scores.kind === "values" ? TwoValues : Butterfly;
   return (
     <section class="scores" aria-label="Scores">
@@ -39,7 +39,7 @@ export function Scores({ scores, grader }: { scores: ScoresData; grader: string 
         <span class="small faint grow cut">{scores.note}</span>
         {scores.kind === "values" ? <NoScore scores={scores} grader={grader} look={look} /> : scores.log && <LogAxis />}
       </div>
-      <Figure scores={scores} grader={grader} mark={mark} look={look} />
+      <Figure scores={scores} grader={grader} mark={mark} look={look} picked={picked.value?.scores ?? []} />
     </section>
   );
 }
@@ -62,7 +62,7 @@ function useMark(scores: ScoresData): Mark {
   return { value: given === null ? null : moving.value, move: moving.move, rest: moving.rest, nudge };
 }
 
-function NoScore({ scores, grader, look }: Omit<FigureProps, "mark">) {
+function NoScore({ scores, grader, look }: Omit<FigureProps, "mark" | "picked">) {
   return (
     <div class="none">
       {(["failed", "skipped"] as const).map((status) => (

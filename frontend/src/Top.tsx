@@ -83,13 +83,13 @@ function Standing({ shape, text, class: kind = "" }: { shape: Shape | "tick" | n
 function Run() {
   const { state } = useLink();
   const tell = useTell();
-  const { can_run: can, plan, state: { shape } } = state.head.value;
+  const { can_run: can, plan, cost, state: { shape } } = state.head.value;
   if (state.progress.value.running) {
     return <button type="button" class="btn" onClick={() => tell({ do: "stop" })}><Icon name="stop" small />Stop</button>;
   }
   return (
     <button type="button" class={`btn ${shape === "old" ? "main" : ""}`} disabled={!can} title={plan} onClick={() => tell({ do: "run" })}>
-      <Icon name="play" small />Run
+      <Icon name="play" small />Run{cost && <span class="cost">{cost}</span>}
     </button>
   );
 }

@@ -2,7 +2,7 @@
 
 import { Fragment } from "preact";
 import { useRef } from "preact/hooks";
-import { NAMES, Segment, sum } from "./Bar.tsx";
+import { NAMES, PickedShare, Segment, sum } from "./Bar.tsx";
 import type { Condition, Counts, Part } from "./protocol.ts";
 import type { FigureProps, Mark } from "./Scores.tsx";
 import { keyStep } from "./slider.ts";
@@ -18,7 +18,7 @@ const KINDS: readonly { label: boolean | null; words: string; colour: string; pa
 
 const SCORED = KINDS.flatMap(({ parts }) => parts);
 
-export function TwoValues({ scores, grader, mark, look }: FigureProps) {
+export function TwoValues({ scores, grader, mark, look, picked }: FigureProps) {
   const { values, has_labels: labelled } = scores;
   const most = Math.max(1, ...values.map(({ counts }) => sum(counts, SCORED)));
   const split = mark.value === null ? -1 : values.filter(({ value }) => value >= (mark.value as number)).length;
@@ -28,7 +28,7 @@ export function TwoValues({ scores, grader, mark, look }: FigureProps) {
       {split === 0 && <PassMark values={values} scale={scores.scale} mark={mark} lines={lines} />}
       {values.map((each, at) => (
         <Fragment key={each.value}>
-          <Line each={each} most={most} accepted={mark.value === null ? null : at < split} grader={grader} labelled={labelled} look={look} />
+          <Line each={each} most={most} accepted={mark.value === null ? null : at < split} grader={grader} labelled={labelled} look={look} picked={picked.length === values.length ? picked[at] : undefined} />
           {split === at + 1 && <PassMark values={values} scale={scores.scale} mark={mark} lines={lines} />}
         </Fragment>
       ))}
@@ -43,9 +43,10 @@ interface LineProps {
   grader: string;
   labelled: boolean;
   look: FigureProps["look"];
+  picked: [number, number] | undefined;
 }
 
-function Line({ each: { value, counts }, most, accepted, grader, labelled, look }: LineProps) {
+function Line({ each: { value, counts }, most, accepted, grader, labelled, look, picked }: LineProps) {
   const total = sum(counts, SCORED);
   const score: Condition = { grader, score: [value, value] };
   const kinds = KINDS.filter(({ parts }) => sum(counts, parts));
@@ -61,10 +62,11 @@ function Line({ each: { value, counts }, most, accepted, grader, labelled, look 
             </button>
           )))}
         </span>
+        {picked && <PickedShare part={picked[0] + picked[1]} whole={most} />}
         {labelled && (
           <span class="cap">
-            {kinds.map(({ label, words, colour, parts }, at) => (
-              <span key={words}>{at > 0 && <i>·</i>}<button type="button" class="of" onClick={() => look({ label }, score)}><b class={colour}>{count(sum(counts, parts))}</b> {words}</button></span>
+            {kinds.map(({ label, words, colour, parts }) => (
+              <span key={words}><button type="button" class="of" onClick={() => look({ label }, score)}><b class={colour}>{count(sum(counts, parts))}</b> {words}</button></span>
             ))}
           </span>
         )}

@@ -57,6 +57,9 @@ export class Keys {
       case "/": return this.searching();
       case "g": return () => (this.since = Date.now());
       case "r": return this.running();
+      case "x": return this.showingAll();
+      case "p": return () => view.showMap(!view.map.peek());
+      case "v": return this.pressing(".selections > button");
       case "[": return view.nudge && (() => view.nudge?.(-1));
       case "]": return view.nudge && (() => view.nudge?.(1));
       case "ArrowUp": return this.stepping(event, -1);
@@ -70,6 +73,20 @@ export class Keys {
   private searching(): (() => void) | null {
     const field = this.view.root?.querySelector<HTMLInputElement>("input[type=search]");
     return field ? () => field.focus() : null;
+  }
+
+  private showingAll(): (() => void) | null {
+    const { filters, search } = this.view.link.state.table.peek();
+    if (!filters.length && !search) return null;
+    return () => {
+      this.view.tell({ do: "search", text: "" });
+      this.view.tell({ do: "look", where: [] });
+    };
+  }
+
+  private pressing(button: string): (() => void) | null {
+    const found = this.view.root?.querySelector<HTMLElement>(button);
+    return found ? () => found.click() : null;
   }
 
   private running(): (() => void) | null {

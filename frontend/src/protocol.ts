@@ -71,6 +71,7 @@ export interface Head {
   can_run: boolean;
   judges: number; // selected graders that call a model
   plan: string; // what Run would do, in a sentence
+  cost: string; // of the next run's requests: "up to $1.20"; "" for nothing to pay
   problem: Problem | null;
   warning: string;
   notes: string[]; // sentences about the last run, such as that it was stopped
@@ -241,6 +242,13 @@ export interface Filter {
   text: string; // "known bad"
 }
 
+/** The selected rows in the other parts of the view. */
+export interface Picked {
+  graders: Record<string, Counts>; // by name
+  scores: [notBad: number, bad: number][]; // per bar of the selected grader's scores
+  origin: number[]; // per line of `from`; empty if there are too many rows
+}
+
 export interface Table {
   revision: number;
   title: string; // "Known bad, accepted"
@@ -254,6 +262,8 @@ export interface Table {
   sort: { key: string; descending: boolean };
   first: Row[]; // the first rows, so that a table is never blank
   fields: string[]; // columns of the data that can be filters
+  has_tags: boolean; // whether a label has a tag
+  picked: Picked | null; // null if all rows are shown
 }
 
 export interface Turn {
@@ -340,6 +350,7 @@ export interface Card {
   row: number;
   id: string;
   note: string;
+  tags: string[];
   turns: Turn[];
   documents: Turn[];
   expected: Turn | null;
@@ -356,12 +367,14 @@ export interface LabelData {
   good: number;
   bad: number;
   skipped: number;
+  deferred: number; // undecided rows at the end of the queue
+  tags: { name: string; count: number; good: number; bad: number; skipped: number; differ: number; where: Condition[] }[]; // most frequent first
   stats: { name: string; tip: string; of: string; strip: StripData | null; why_none: string }[];
   past: { seq: number; id: string; text: string; value: boolean | null; same: boolean | null }[];
   heard: { page: string; seq: number; turn: number }; // the last action that was handled, stored or refused, and its page
   message: string;
   new_labels: boolean; // the findings do not use them yet
-  keys: Record<"good" | "bad" | "skip" | "undo" | "note", string>;
+  keys: Record<"good" | "bad" | "skip" | "defer" | "undo" | "note" | "tag", string>;
 }
 
 export type Quadrant = "both" | "a" | "b" | "neither";
@@ -384,6 +397,15 @@ export interface CompareData {
   } | null;
   list: { title: string; note: string; count: number; good: number; bad: number; only: "" | "good" | "bad"; search: string };
   why_not: string; // why two graders cannot be compared
+  all: AgreementData | null; // null for fewer than three
+}
+
+/** More than two graders on the same rows. */
+export interface AgreementData {
+  names: string[];
+  pairs: ({ same: number; kappa: number | null; n: number } | null)[][]; // of each grader with each one before it
+  groups: { text: string; count: number; good: number; bad: number }[]; // "only exact-match rejects"
+  n_groups: number;
 }
 
 export interface Pair {
@@ -502,6 +524,9 @@ export type Action =
   | { do: "save_view"; name: string }
   | { do: "open_view"; name: string }
   | { do: "delete_view"; name: string }
+  | { do: "save_selection"; name: string }
+  | { do: "open_selection"; name: string }
+  | { do: "delete_selection"; name: string }
   | { do: "forget"; what: "problem" }
   | { do: "try"; seq: number; text?: string; expected?: string; label?: boolean | null }
   | { do: "try_row"; query: string; next?: boolean }
@@ -513,11 +538,12 @@ export type Action =
   | { do: "try_hole"; number: number; keep: boolean }
   | { do: "try_saved"; number: number } // try it again
   | { do: "try_drop"; number: number }
-  | { do: "label"; action: "good" | "bad" | "skip" | "undo" | "note"; seq: number; note: string; page: string; turn: number }
+  | { do: "label"; action: "good" | "bad" | "skip" | "defer" | "undo" | "note" | "tag"; seq: number; note: string; tags: string[]; page: string; turn: number }
   | { do: "label_order"; order: string }
   | { do: "label_grader"; name: string }
   | { do: "labeller"; name: string }
-  | { do: "compare"; a: string; b: string }
+  | { do: "compare"; a: string; b: string; differing?: boolean } // differing: list the larger disagreement
+  | { do: "compare_group"; number: number } // selects its rows
   | { do: "quadrant"; key: Quadrant; only: "" | "good" | "bad"; search: string }
   | { do: "export"; platform: string }
   | { do: "export_settings"; settings: Partial<ExportData["settings"]> & { file?: string } }
@@ -531,13 +557,43 @@ export type Question =
   | { ask: "piece"; row: number; part: string; start: number } // -> PieceOfText
   | { ask: "find"; row: number; part: string; text: string; nth: number } // -> FoundInText
   | { ask: "values"; field: string } // -> FieldValues
+  | { ask: "tags" } // -> the `values` of FieldValues
   | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]
   | { ask: "export_file"; name: string } // -> string, the whole text of a file that would be written
   | { ask: "views" } // -> string[], names of the saved views
+  | { ask: "map" } // -> MapData
+  | { ask: "map_state" } // -> MapState
+  | { ask: "selections" } // -> SavedSelection[]
+  | { ask: "selection_code" } // -> string, the line of code that selects the shown rows
   | { ask: "view_code" } // -> string, the line of code that opens the current view
   | { ask: "csv" } // -> string, the shown rows
   | { ask: "place"; row: number } // -> number, a row's position in the table, -1 for none
   | { ask: "card_piece"; row: number; part: string; start: number }; // -> PieceOfText
+
+/** A map of rows; only `busy` and `problem` before it is there. */
+export interface MapData {
+  busy: boolean;
+  problem: string; // why there is none
+  side?: number; // the largest coordinate
+  note?: string; // "by words"
+  rows?: number[];
+  x?: number[];
+  y?: number[];
+  clusters?: number[]; // of each row
+  names?: string[]; // of each cluster, the largest first
+}
+
+/** One character for each row of the map, "-" for none. */
+export interface MapState {
+  parts: string; // index of its part: good accepted, good rejected, bad accepted, bad rejected, accepted, rejected, failed, skipped
+  scores: string; // tenth of the score's scale
+  picked: string; // 1 selected, 0 not; "" if all rows are shown
+}
+
+export interface SavedSelection {
+  name: string;
+  count: number; // of the shown rows; -1 if it cannot be opened
+}
 
 export interface PieceOfText {
   text: Pieces;

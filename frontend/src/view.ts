@@ -3,13 +3,14 @@
 import { computed, signal } from "@preact/signals";
 import { useLink } from "./context.ts";
 import type { Link } from "./link.ts";
-import type { Action } from "./protocol.ts";
+import type { Action, Condition } from "./protocol.ts";
 import { Typing } from "./editor/typing.ts";
 import { recall, remember } from "./remember.ts";
 
 const TALL = "tall editor";
 const DENSE = "one line a row";
 const RAW = "raw texts";
+const MAP = "map of rows";
 
 export class View {
   readonly typing: Typing;
@@ -20,8 +21,12 @@ export class View {
   readonly tall = signal(recall(TALL) === "yes");
   /** Whether a row of the table is one line high rather than two. */
   readonly dense = signal(recall(DENSE) === "yes");
+  /** Whether the map of rows is shown above the table. */
+  readonly map = signal(recall(MAP) === "yes");
   /** Whether Markdown and JSON are rendered. */
   readonly rendered = signal(recall(RAW) !== "yes");
+  /** Whether the last click was with Shift: it narrows the selection rather than replacing it. */
+  narrows = false;
   /** The app's element, which scopes the styles. */
   root: HTMLElement | null = null;
   /** Moves the selected row; set by the table while it is visible. */
@@ -51,10 +56,21 @@ export class View {
     remember(DENSE, dense ? "yes" : "");
   };
 
+  readonly showMap = (map: boolean): void => {
+    this.map.value = map;
+    remember(MAP, map ? "yes" : "");
+  };
+
   readonly render = (rendered: boolean): void => {
     this.rendered.value = rendered;
     remember(RAW, rendered ? "" : "yes");
   };
+
+  /** Select rows: those that meet these conditions, or with Shift those of the selection that also do. */
+  readonly look = (...where: Condition[]): void => this.tell({ do: this.narrows ? "filter" : "look", where });
+
+  /** The selected rows in other parts; null if all are shown, or another mode is open. */
+  readonly picked = computed(() => (this.link.state.mode.value === "grade" && !this.link.state.part.value ? this.link.state.table.value.picked : null));
 
   /** Do something after sending what was typed before it. */
   readonly tell = (action: Action): void => {

@@ -45,7 +45,7 @@ export function tableData(part: Partial<Table> = {}): Table {
       { key: "score", title: "score", kind: "score", shown: true, width: 64 },
       { key: "field writer", title: "writer", kind: "text", shown: false, width: 120 },
     ],
-    sort: { key: "", descending: false }, first: rowsAt(0, 30), fields: ["writer", "length"], ...part,
+    sort: { key: "", descending: false }, first: rowsAt(0, 30), fields: ["writer", "length"], has_tags: false, picked: null, ...part,
   };
 }
 

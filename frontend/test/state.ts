@@ -111,7 +111,7 @@ export function fullState(part: Partial<State> = {}): State {
     head: {
       dataset: "arithmetic", total: 960, drawn: 500, draw: { n: 500, seed: 0, by: "", repeats: 1, budget: "" }, strata: ["writer", "topic"],
       modes: [["grade", "Grade"], ["try", "Try"], ["label", "Label"], ["compare", "Compare"], ["export", "Export"], ["history", "History"]],
-      state: { shape: "ok", text: "up to date" }, can_map: true, can_run: true, judges: 0, plan: "Run grades 500 rows with 4 graders.",
+      state: { shape: "ok", text: "up to date" }, can_map: true, can_run: true, judges: 0, plan: "Run grades 500 rows with 4 graders.", cost: "",
       problem: null, warning: "", notes: [],
     },
     progress: { running: false, done: 0, total: 0, failed: 0, text: "" },

@@ -71,6 +71,14 @@ def lab(browser: Browser) -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture
+def table(lab: Server) -> None:
+    """Somebody's own table among the notebooks of JupyterLab."""
+    from tests.browser.stranger import write_table
+
+    write_table(lab.notebooks)
+
+
 @pytest.fixture(scope="package")
 def notebook7(browser: Browser) -> Iterator[Server]:
     """Jupyter Notebook 7; `opened(browser, notebook7, name)` works as with `lab`."""

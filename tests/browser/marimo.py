@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -76,8 +77,13 @@ if __name__ == "__main__":
 
 
 @contextlib.contextmanager
-def serve() -> Iterator[Server]:
-    """`marimo run` of a notebook with the app: whoever opens it has graders and cells of their own."""
+def serve(notebook: str = NOTEBOOK, prepare: Callable[[Path], object] = lambda _: None) -> Iterator[Server]:
+    """`marimo run` of a notebook with the app: whoever opens it has graders and cells of their own.
+
+    Args:
+        notebook: Its text.
+        prepare: Puts files into its folder.
+    """
     command = [
         sys.executable,
         "-m",
@@ -89,7 +95,8 @@ def serve() -> Iterator[Server]:
     ]
     command += ["--no-token", "--host=127.0.0.1", "--port={port}"]
     with home_with_notebooks(ROOT / "notebooks") as (home, folder):
-        (folder / "notebook.py").write_text(NOTEBOOK)
+        (folder / "notebook.py").write_text(notebook)
+        prepare(folder)
         with running(command, home, folder) as server:
             wait_for(server, "/health", {200})
             yield server

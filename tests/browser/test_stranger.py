@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import random
+import os
+import time
 
 import pytest
 
 from tests.browser import look
+from tests.browser import marimo as marimo_page
+from tests.browser import voila as voila_page
+from tests.browser.kernel import ask
 from tests.browser.page import opened
+from tests.browser.stranger import MAPPED, MARIMO, UNMAPPED, shown, work, write_table
 from tests.browser.walk import Walk
 
-RIVERS = {"Prague": "Vltava", "Vienna": "Danube", "Warsaw": "Vistula", "Paris": "Seine", "Rome": "Tiber"}
 WIDTHS = (1600, 1200, 900, 600)
-NAME = "names_the_river_that_flows_through_the_city"
-
-MAPPED = f"""
-import workbench as wb
-samples = wb.read_samples("my_answers.csv", columns={{"prompt": "user_question", "completion": "bot_reply", "reference": "gold"}})
-@wb.grader
-async def {NAME}(thread):
-    \"\"\"The reference occurs in the completion.\"\"\"
-    return float(str((thread.metadata or {{}}).get("gold", "?")).lower() in (thread.completion() or "").lower())
-app = wb.Workbench(samples, [{NAME}, wb.Contains(), wb.ExactMatch()], labels="human_label", store=None)
-app
-"""
-UNMAPPED = """
-import workbench as wb
-app = wb.Workbench("my_answers.csv", [wb.Contains()], store=None)
-app
-"""
 
 CUT = """() => {
   const app = document.querySelector('.gwb main.app'), box = app.getBoundingClientRect(), out = [];
@@ -42,34 +27,6 @@ CUT = """() => {
   return out;
 }"""
 """Controls and sentences that are partly outside the app."""
-
-
-@pytest.fixture
-def table(lab):
-    """300 rows under a stranger's column names; 240 of them have labels."""
-    draw = random.Random(7)
-    with (lab.notebooks / "my_answers.csv").open("w", newline="") as out:
-        writer = csv.writer(out)
-        writer.writerow(["id", "user_question", "bot_reply", "gold", "human_label", "topic", "latency_ms"])
-        for n in range(300):
-            city, right = draw.choice(list(RIVERS)), draw.random() < 0.55
-            river = RIVERS[city] if right else draw.choice([r for r in RIVERS.values() if r != RIVERS[city]])
-            text = f"The river that flows through {city} is the {river}." + " It is a long story." * (
-                200 * (n % 10 == 3)
-            )
-            label = ("correct" if right else "incorrect") if n < 240 else ""
-            row = [f"case-{n:03}", f"Which river flows through {city}?", text, RIVERS[city], label]
-            writer.writerow([*row, draw.choice(["geo", "school"]), draw.randrange(80, 4000)])
-
-
-@contextlib.contextmanager
-def shown(browser, lab, cell):
-    """A notebook of one cell after its run, without an error."""
-    name = lab.write(f"stranger-{hash(cell) & 0xFFFF:x}.ipynb", [cell])
-    with opened(browser, lab, name, width=1400, height=1000) as notebook:
-        notebook.run_all()
-        assert notebook.errors() == []
-        yield notebook
 
 
 def test_menus_fields_and_keys_work_inside_a_notebook(browser, lab, table):
@@ -201,3 +158,59 @@ def test_nothing_is_cut_at_any_width(browser, lab, table):
                     assert sizes[0] <= sizes[1], width
             notebook.page.set_viewport_size({"width": 1400, "height": 1000})
         assert cut == {}
+
+
+MINUTES = float(os.environ.get("WORKBENCH_SOAK_MINUTES", "0"))
+"""How long the soak test works: once through everything by default; 60 for an hour."""
+
+EDITS = ("lower()", "upper()")
+MEMORY = "int(open('/proc/self/statm').read().split()[1]) * 4096 / 2**20"
+
+
+@pytest.mark.parametrize("environment", ["notebook 7", "voila", "marimo"])
+def test_an_hours_work_elsewhere(browser, request, environment):
+    """Menus, keys, the mouse, labels, selections, the map and every mode, over the same table, without an error."""
+    if environment == "notebook 7":
+        server = request.getfixturevalue("notebook7")
+        write_table(server.notebooks)
+        page = opened(browser, server, server.write("stranger.ipynb", [MAPPED]), width=1400, height=1000)
+    elif environment == "voila":
+        server = request.getfixturevalue("voila")("stranger.ipynb", cells=[MAPPED], prepare=write_table)
+        page = voila_page.opened(browser, server, width=1400, height=1000)
+    else:
+        request.getfixturevalue("marimo")  # skips without marimo
+        with marimo_page.serve(MARIMO, write_table) as server, marimo_page.opened(browser, server) as view:
+            worked(view, environment)
+        return
+    with page as view:
+        if environment == "notebook 7":
+            view.run_all()
+            assert view.errors() == []
+        worked(view, environment)
+
+
+def worked(view, environment):
+    """The app in a page, after an hour's work."""
+    walk = Walk(view, f"stranger-{environment.replace(' ', '')}")
+    walk.graded()
+    work(walk)
+    walk.sound("end", ".rail", ".mid", ".part-rows", ".foot")
+
+
+def test_hours_of_work(browser, lab, table):
+    """The same again and again with edits, for `WORKBENCH_SOAK_MINUTES`: no error in the console, and the kernel does not grow."""
+    with shown(browser, lab, MAPPED) as notebook:
+        walk = Walk(notebook, "soak")
+        walk.graded()
+        end, times, before = time.monotonic() + 60 * MINUTES, 0, 0.0
+        while not times or time.monotonic() < end:
+            work(walk, times)
+            for at in range(2):
+                walk.rewrite(EDITS[at], EDITS[1 - at])
+                walk.graded()
+            times += 1
+            before = before or float(ask(notebook, MEMORY))  # once all is loaded
+        after = float(ask(notebook, MEMORY))
+        print(f"{times} times: {before:.0f} MiB, then {after:.0f} MiB")
+        assert after < 1.25 * before + 20
+        walk.quiet()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -21,12 +22,15 @@ _READY = """() => window.jupyterapp && document.querySelector('#loading') === nu
 
 
 @contextlib.contextmanager
-def serve(name: str, *, cells: list[str] | None = None) -> Iterator[Server]:
+def serve(
+    name: str, *, cells: list[str] | None = None, prepare: Callable[[Path], object] = lambda _: None
+) -> Iterator[Server]:
     """`voila NAME` over a copy of the notebooks.
 
     Args:
         name: The notebook, in the folder of notebooks.
         cells: Its code cells, for a notebook that is not in the folder.
+        prepare: Puts further files into the folder.
     """
     with home_with_notebooks(ROOT / "notebooks") as (home, copy):
         command = [
@@ -41,6 +45,7 @@ def serve(name: str, *, cells: list[str] | None = None) -> Iterator[Server]:
         command += ["--show_tracebacks=True"]
         if cells is not None:
             write_notebook(copy / name, cells)
+        prepare(copy)
         with running(command, home, copy) as server:
             server.app = "voila"
             wait_for(
@@ -56,11 +61,11 @@ class Voilas:
         self._stack = stack
         self._servers: dict[Any, Server] = {}
 
-    def __call__(self, name: str, *, cells: list[str] | None = None) -> Server:
+    def __call__(self, name: str, *, cells: list[str] | None = None, **more: Any) -> Server:
         """The server of a notebook; arguments as of `serve`."""
         key = (name, tuple(cells or ()))
         if key not in self._servers:
-            self._servers[key] = self._stack.enter_context(serve(name, cells=cells))
+            self._servers[key] = self._stack.enter_context(serve(name, cells=cells, **more))
         return self._servers[key]
 
 

@@ -83,6 +83,20 @@ def test_how_rows_were_drawn_stays_with_the_label(store):
         store.labels.put("a", True, drawn="x\ny")
 
 
+def test_tags_stay_with_the_label(store):
+    """Each once, in order; another label has its own, and an undo brings the former back."""
+    kept = store.labels.put("a", False, tags=["wrong unit", "rude", "wrong unit"])
+    assert kept.tags == store.labels.latest()["a"].tags == ("wrong unit", "rude")
+    store.labels.put(["a", "b"], True, tags=("ünicode",))
+    assert store.labels.latest()["b"].tags == ("ünicode",)
+    assert store.labels.undo("a").tags == ("wrong unit", "rude")
+    assert store.labels.put("a", None).tags == ()
+    for wrong in ("rude", [1], [""], ["a\nb"], [str(n) for n in range(21)]):
+        with pytest.raises(StoreError, match="tag"):
+            store.labels.put("a", True, tags=wrong)
+    assert store.labels.latest()["a"].value is None
+
+
 def test_labellers_do_not_overwrite_each_other(store, samples):
     """Each has a column; without a name the last word counts, and an undo uncovers the other's."""
     store.labels.put(samples, True, labeller="kim")

@@ -262,7 +262,8 @@ def test_an_older_store_is_brought_up_to_date(shared_url, monkeypatch):
     assert done == [3]
 
 
-NO_LEASES = ("DROP TABLE workbench_leases",)
+NO_TAGS = "ALTER TABLE workbench_labels DROP COLUMN tags"
+NO_LEASES = ("DROP TABLE workbench_leases", NO_TAGS)
 CLAIMS = "CREATE TABLE workbench_claims (key VARCHAR(255) PRIMARY KEY, claimant VARCHAR(255), number BIGINT)"
 OLDER = {
     1: [*NO_LEASES, "DROP TABLE workbench_views", "DROP INDEX workbench_labels_by_text", "ALTER TABLE workbench_labels DROP COLUMN digest",
@@ -287,6 +288,7 @@ def test_labels_of_older_versions_are_kept(shared_url, version):
         with open_store(shared_url) as store:
             old = store.labels.latest(samples, dataset="d")["a"]
             assert (old.value, old.note, old.labeller, old.drawn, old.digest) == (False, "old", "kim", "", "")
+            assert old.tags == ()
             with store._database.reading() as connection:
                 assert schema.version_of(connection) == schema.VERSION
     assert indexes_of(shared_url) == {"workbench_labels_by_text"}

@@ -22,6 +22,7 @@ class Progress:
         total: Rows times graders, over all repeats.
         seconds: Since the run started.
         money: US dollars spent by judges so far, as far as known.
+        reserved: US dollars reserved for requests in flight.
         tokens: Tokens used by judges so far.
         kept: Cache hits: replies read from a store.
         waiting: Requests that wait because a judge's server is overloaded, or restarts.
@@ -40,6 +41,7 @@ class Progress:
     waiting: int = 0
     rows: int = 0
     since: float = 0.0
+    reserved: float = 0.0
 
     @property
     def rate(self) -> float:

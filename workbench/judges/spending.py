@@ -102,6 +102,11 @@ class Spending:
         """US dollars, as far as known."""
         return self._spent.money
 
+    @property
+    def reserved(self) -> float:
+        """US dollars reserved for the requests in flight."""
+        return max(0.0, self._reserved.money)
+
     async def reserve(self, question: PendingQuestion) -> Reservation:
         """Reserve the maximum cost of a request; waits if it would fit without those in flight.
 

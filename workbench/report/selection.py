@@ -96,7 +96,8 @@ def edges_of(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def within(scores: NDArray[np.float64], lo: float, hi: float) -> NDArray[np.bool_]:
     """Which of a grader's scores are in the bin from `lo` to `hi`.
 
-    The left end belongs to the bin, the right end only if it is the last edge of the grader's histogram.
+    The left end belongs to the bin, the right end only if it is the last edge of the grader's histogram, or equals the left
+    end: then the bin is this one score.
 
     Args:
         scores: All scores of the grader, (m,): they determine the ends of its histogram.
@@ -104,6 +105,10 @@ def within(scores: NDArray[np.float64], lo: float, hi: float) -> NDArray[np.bool
         hi: Right end, an edge or any number.
     """
     edges = edges_of(scores)
+    if lo == hi:
+        slack = _EDGE_TOLERANCE * (edges[-1] / 2 - edges[0] / 2)
+        same: NDArray[np.bool_] = np.abs(scores / 2 - lo / 2) <= slack
+        return same
     is_last_edge = not bool(_left_of(np.array([hi]), edges[-1], edges)[0])
     inside: NDArray[np.bool_] = ~_left_of(scores, lo, edges) & (is_last_edge | _left_of(scores, hi, edges))
     return inside

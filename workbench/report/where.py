@@ -2,7 +2,7 @@
 
 | condition | rows |
 | --- | --- |
-| `{"grader": g, "score": [low, high]}` | scores in that bin; its right end only if it is the last edge of `g`'s histogram |
+| `{"grader": g, "score": [low, high]}` | scores in that bin; its right end only if it is the last edge of `g`'s histogram, or equals the left end |
 | `{"grader": g, "status": "failed"}` | scored, failed or skipped by `g` |
 | `{"grader": g, "passed": true}` | accepted by `g`: by its own verdict, or else by its score and the pass threshold |
 | `{"grader": g, "spread": [low, high]}` | graded several times by `g`, with that range of scores on 0 to 1; `high` itself only if it is 1 |

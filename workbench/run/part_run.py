@@ -232,6 +232,7 @@ class PartRun:
             total=len(self._samples) * sum(self._repeats.values()),
             seconds=self._last_report - self._start,
             money=self._judge_run.spending.money,
+            reserved=self._judge_run.spending.reserved,
             tokens=self._judge_run.spending.tokens,
             kept=self._judge_run.spending.from_store,
             waiting=self._judge_run.waiting,

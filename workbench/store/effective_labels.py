@@ -22,7 +22,7 @@ from workbench.core.errors import StoreError
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.sample import digest_of
 from workbench.data.samples.view import digests_of
-from workbench.store.schema import labels, read
+from workbench.store.schema import from_json, labels, read
 
 WORDS = {True: "good", False: "bad", None: "skip"}
 NONE = "none"
@@ -46,6 +46,7 @@ class Label:
             only its id was given, and for labels of stores before version 3: these count for any text under the id.
         id: Its number in the store.
         before: Number of the label below it: the previous one of this labeller and digest. None for none.
+        tags: Short texts about the row, such as kinds of failure, in the order in which they were given.
     """
 
     sample: str
@@ -58,6 +59,7 @@ class Label:
     digest: str = ""
     id: int = field(default=0, repr=False)
     before: int | None = field(default=None, repr=False)
+    tags: tuple[str, ...] = ()
 
 
 def label_of(row: Any) -> Label:
@@ -73,6 +75,7 @@ def label_of(row: Any) -> Label:
         row.digest,
         row.id,
         row.before,
+        tuple(from_json(row.tags)) if row.tags else (),
     )
 
 

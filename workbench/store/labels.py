@@ -29,7 +29,7 @@ from workbench.store.effective_labels import (
 )
 from workbench.store.graders import check_name
 from workbench.store.listing import Listing
-from workbench.store.schema import labels, lock_labels, now, storable
+from workbench.store.schema import labels, lock_labels, now, storable, to_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ class Labels:
 
     def put(
         self, samples: Which, value: Any, *, labeller: str = "", dataset: str = "", note: str | Sequence[str] = "",
-        drawn: str = "",
+        drawn: str = "", tags: Sequence[str] = (),
     ) -> Label | None:  # fmt: skip
         """Store a label for each sample; all of them or, on an error, none. Returns when they are committed.
 
@@ -61,17 +61,20 @@ class Labels:
             note: A remark; one for all or one each.
             drawn: How these rows were chosen, such as "random": labels of rows chosen because of a grader's scores
                 bias its error rates.
+            tags: Short texts about these rows, such as "wrong unit", at most `MAX_TAGS`; they replace earlier ones.
 
         Returns:
             The stored label if one sample is given by itself; None for several.
 
         Raises:
-            StoreError: A value that is none of these, or another number of values than of samples.
+            StoreError: A value that is none of these, another number of values than of samples, or a tag that is not a short
+                printable text.
         """
         _check(labeller, dataset)
         check_name("how rows were drawn", drawn, empty=True)
         selection = named(samples)
-        entries = _entries(selection, value, note, drawn)
+        written = {"drawn": drawn, "tags": _tags(tags)}
+        entries = [entry | written for entry in _entries(selection, value, note)]
         with self._database.writing() as connection:
             lock_labels(connection)
             for places in _rounds(selection.ids, entries):
@@ -109,7 +112,7 @@ class Labels:
             if last is None:
                 raise StoreError(f"sample {name!r} has no label to undo"[:300])
             below = _by_id(connection, last.before)
-            columns = {"value": NONE, "note": "", "before": None, "drawn": ""}
+            columns = {"value": NONE, "note": "", "before": None, "drawn": "", "tags": ""}
             if below is not None:
                 columns = {key: getattr(below, key) for key in columns}
             columns |= {"digest": last.digest, "at": now()}
@@ -201,13 +204,13 @@ def _check(labeller: str, dataset: str) -> None:
     check_name("a dataset", dataset, empty=True)
 
 
-def _entries(selection: Named, value: Any, note: Any, drawn: str) -> list[dict[str, str]]:
-    """The label's columns for each of these samples: value, note, how it was drawn, and the digest of its text."""
+def _entries(selection: Named, value: Any, note: Any) -> list[dict[str, str]]:
+    """The label's columns for each of these samples: value, note, and the digest of its text."""
     n = len(selection.ids)
     words = [_word(item) for item in _one_each(value, n, "values")]
     notes = [_note(item) for item in _one_each(note, n, "notes")]
     return [
-        {"value": word, "note": text, "drawn": drawn, "digest": digest}
+        {"value": word, "note": text, "digest": digest}
         for word, text, digest in zip(words, notes, selection.digests, strict=True)
     ]
 
@@ -234,6 +237,22 @@ def _note(text: Any) -> str:
     if not isinstance(text, str):
         raise StoreError("a note must be text", found=repr(text)[:80])
     return storable(text)
+
+
+MAX_TAGS = 20
+"""Tags of one label."""
+
+
+def _tags(tags: Any) -> str:
+    """Tags as the column stores them, each once."""
+    if isinstance(tags, str) or not isinstance(tags, Sequence):
+        raise StoreError("tags must be a list of texts", found=repr(tags)[:80])
+    given = list(dict.fromkeys(tags))
+    for tag in given:
+        check_name("a tag", tag)
+    if len(given) > MAX_TAGS:
+        raise StoreError("too many tags", found=str(len(given)), expected=f"at most {MAX_TAGS}")
+    return to_json(given) if given else ""
 
 
 def _row(name: str, dataset: str, labeller: str) -> dict[str, Any]:

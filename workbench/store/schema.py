@@ -58,7 +58,7 @@ def from_json(column: str) -> Any:
     return json.loads(read(column))
 
 
-VERSION = 6
+VERSION = 7
 
 _ADVISORY_LOCK = 0x67726164
 """PostgreSQL: two processes that prepare one database do it one after the other. The number is "grad" in ASCII."""
@@ -136,10 +136,11 @@ labels = sa.Table(
     sa.Column("at", _TIME, nullable=False),
     sa.Column("drawn", _KEY, nullable=False, server_default=""),
     sa.Column("digest", sa.String(64), nullable=False, server_default=""),
+    sa.Column("tags", sa.Text, nullable=False, server_default=""),
     sa.Index("workbench_labels_by_text", "dataset", "labeller", "sample_key", "digest", "id"),
 )
 """Rows are added, never changed: the last of a sample, text and labeller counts. `before` is the row that an undo restores,
-`drawn` how the row was chosen for labelling, `digest` the text of the sample ("" if unknown)."""
+`drawn` how the row was chosen for labelling, `digest` the text of the sample ("" if unknown), `tags` a JSON list ("" for none)."""
 runs = sa.Table(
     "workbench_runs",
     metadata,
@@ -193,12 +194,18 @@ def _add_leases(connection: Connection) -> None:
     leases.create(connection)
 
 
+def _add_tags(connection: Connection) -> None:
+    """Version 7: the tags of a label."""
+    connection.exec_driver_sql(f"ALTER TABLE {labels.name} ADD COLUMN tags TEXT NOT NULL DEFAULT ''")
+
+
 STEPS: dict[int, Callable[[Connection], None]] = {
     2: _add_drawn,
     3: _add_digest,
     4: _add_views,
     5: lambda _: None,  # its tables are replaced by version 6
     6: _add_leases,
+    7: _add_tags,
 }
 """Version, to the step that upgrades to it from the one before."""
 

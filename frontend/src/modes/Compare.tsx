@@ -4,6 +4,7 @@ import { useLink } from "../context.ts";
 import { Bar, GROUPS, sum } from "../Bar.tsx";
 import { Icon, Meaning } from "../Icon.tsx";
 import type { CompareData } from "../protocol.ts";
+import { Agreement } from "./parts/Agreement.tsx";
 import { IntervalTerm } from "./parts/Interval.tsx";
 import { PairList } from "./parts/PairList.tsx";
 import { useSearch } from "./parts/typed.ts";
@@ -63,6 +64,7 @@ function Overview({ compare }: { compare: CompareData }) {
     <div class="scroll" tabIndex={0} role="group" aria-label="Where they agree and differ">
       <p class="lead"><b>{compare.lead}</b>{compare.rest}</p>
       <Quadrants compare={compare} />
+      {compare.all && <Agreement all={compare.all} a={compare.a} b={compare.b} />}
       {compare.labels && <Labels labels={compare.labels} />}
     </div>
   );

@@ -52,7 +52,7 @@ function LabelHead({ label, queue }: { label: LabelData; queue: LabelQueue }) {
   const link = useLink();
   const orders = label.orders.map(({ name, tip }) => ({ value: name, text: name, tip }));
   const tip = label.orders.find(({ name }) => name === label.order)?.tip ?? "";
-  const { done, good, bad, skipped } = tally(label, queue.sent.value);
+  const { done, good, bad, skipped, deferred } = tally(label, queue.sent.value);
   const waiting = queue.sent.value.length;
   return (
     <div class="head">
@@ -60,7 +60,7 @@ function LabelHead({ label, queue }: { label: LabelData; queue: LabelQueue }) {
       <Select name="Order of the rows" tip={tip} value={label.order} choices={orders} choose={(order) => link.tell({ do: "label_order", order })} />
       <span class="grow" />
       {waiting > 0 && <span class="small to-store" title="Decided here, not yet confirmed by the kernel">{waiting} to store</span>}
-      <span class="small mute cut"><b>{done.toLocaleString("en")}</b> of {label.total.toLocaleString("en")}: {good} good, {bad} bad, {skipped} skipped</span>
+      <span class="small mute cut"><b>{done.toLocaleString("en")}</b> of {label.total.toLocaleString("en")}: {good} good, {bad} bad, {skipped} skipped{deferred > 0 && `, ${deferred} deferred`}</span>
     </div>
   );
 }

@@ -164,3 +164,39 @@ it.each([["rows", compare()], ["nothing to compare", compare({ why_not: "no run 
   await settled();
   expect(await flaws(root)).toEqual([]);
 });
+
+describe("more than two graders", () => {
+  const all: NonNullable<CompareData["all"]> = {
+    names: ["contains_number", "last_number", HOSTILE],
+    pairs: [[], [{ same: 0.888, kappa: 0.7, n: 500 }], [{ same: 0.4, kappa: null, n: 480 }, null]],
+    groups: [{ text: `only ${HOSTILE} rejects`, count: 56, good: 21, bad: 30 }, { text: "only last_number accepts", count: 4, good: 4, bad: 0 }], n_groups: 5,
+  };
+
+  it("are a matrix whose cells compare two", () => {
+    const { model, root } = open(compare({ all }));
+    expect([...root.querySelectorAll(".matrix td button")].map((each) => each.textContent)).toEqual(["89", "40", "–"]);
+    const [first, second, none] = root.querySelectorAll<HTMLButtonElement>(".matrix td button");
+    expect(first?.getAttribute("aria-pressed")).toBe("true");
+    expect(none?.disabled).toBe(true);
+    second?.click();
+    expect(model.done("compare")[0]).toMatchObject({ a: "contains_number", b: HOSTILE, differing: true });
+    first?.focus();
+    fireEvent.keyDown(first as Element, { key: "ArrowRight" });
+    expect(document.activeElement).toBe(second);
+  });
+
+  it("are grouped by who differs; a click shows the rows", () => {
+    const { model, root } = open(compare({ all }));
+    expect(root.querySelector("img, script")).toBeNull();
+    expect(screen.getByText("first 2 of 5")).toBeTruthy();
+    fireEvent.click(screen.getByText("only last_number accepts"));
+    expect(model.done("compare_group")[0]?.number).toBe(1);
+    expect(model.done("mode")[0]?.mode).toBe("grade");
+  });
+
+  it("have no flaw for a screen reader", async () => {
+    vi.useRealTimers();
+    const { root } = open(compare({ all }));
+    expect(await flaws(root)).toEqual([]);
+  });
+});

@@ -71,7 +71,7 @@ const REST: Partial<State> = {
   },
   head: {
     dataset: "arithmetic", total: 960, drawn: 500, draw: { n: 500, seed: 0, by: "", repeats: 1, budget: "" }, strata: [], modes: [],
-    state: { shape: "ok", text: "up to date" }, can_map: true, can_run: true, judges: 0, plan: "", problem: null, warning: "", notes: [],
+    state: { shape: "ok", text: "up to date" }, can_map: true, can_run: true, judges: 0, plan: "", cost: "", problem: null, warning: "", notes: [],
   },
   rail: {
     lines: ["contains_number", "last_number"].map((name) => ({

@@ -12,7 +12,7 @@ export function turn(title: string, text: string, part = title, more = 0): Turn 
 
 export function card(seq: number, answer = `answer ${seq}`): Card {
   return {
-    seq, row: 100 + seq, id: `arit-${String(seq).padStart(3, "0")}`, note: "",
+    seq, row: 100 + seq, id: `arit-${String(seq).padStart(3, "0")}`, note: "", tags: [],
     turns: [turn("prompt", `How many euros does Joris get back from ${seq} euros?`), turn("answer", answer)],
     documents: [], expected: turn("expected", "20"),
   };
@@ -28,7 +28,7 @@ export function strip(value: number, lo: number | null, hi: number | null, of = 
 
 export function label(cards: Card[], changes: Partial<LabelData> = {}): LabelData {
   return {
-    order: "random", grader: "contains_number", labeller: "you", cards, done: 24, total: 500, good: 9, bad: 14, skipped: 1,
+    order: "random", grader: "contains_number", labeller: "you", cards, done: 24, total: 500, good: 9, bad: 14, skipped: 1, deferred: 0, tags: [],
     orders: [{ name: "random", tip: "Rows drawn at random: only these make findings." }, { name: "class-balanced", tip: "As many accepted as refused rows." }],
     stats: [
       { name: "same verdict", tip: "Rows on which your label and the grader's verdict agree.", of: "21 of 23", strip: strip(0.913, 0.714, 0.978), why_none: "" },
@@ -42,7 +42,7 @@ export function label(cards: Card[], changes: Partial<LabelData> = {}): LabelDat
       { seq: 898, id: "arit-898", text: "\\boxed{}", value: null, same: null },
     ],
     heard: { page: "", seq: 0, turn: 0 }, message: "", new_labels: true,
-    keys: { good: "1", bad: "0", skip: "s", undo: "u", note: "n" },
+    keys: { good: "1", bad: "0", skip: "s", defer: "d", undo: "u", note: "n", tag: "t" },
     ...changes,
   };
 }
@@ -72,7 +72,7 @@ export function compare(changes: Partial<CompareData> = {}): CompareData {
       note: "Of the 56 on which they differ, B is right on 35 (rejects known-bad rows) and wrong on 21 (rejects known-good rows).",
     },
     list: { title: "Only A accepts", note: "56 of 500 rows", count: 56, good: 21, bad: 35, only: "", search: "" },
-    why_not: "",
+    why_not: "", all: null,
     ...changes,
   };
 }

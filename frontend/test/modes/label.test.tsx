@@ -63,7 +63,7 @@ describe("keys", () => {
   });
 
   it("come from the kernel", () => {
-    const { model, key } = open(label(cards(1, 9), { keys: { good: "f", bad: "j", skip: " ", undo: "z", note: "m" } }));
+    const { model, key } = open(label(cards(1, 9), { keys: { good: "f", bad: "j", skip: " ", defer: "x", undo: "z", note: "m", tag: "q" } }));
     key("j");
     expect(model.done("label")[0]?.action).toBe("bad");
   });
@@ -167,6 +167,102 @@ describe("undo", () => {
     await settled();
     expect(screen.getByText("nothing to undo")).toBeTruthy();
     expect(model.done("label")).toHaveLength(0);
+  });
+});
+
+describe("defer", () => {
+  it("shows the next card immediately, is counted, and is undone like a decision", async () => {
+    const { model, key, root } = open(label(cards(1, 5)));
+    key("d");
+    await settled();
+    expect(front(root)).toBe("arit-002");
+    expect(model.done("label")[0]).toMatchObject({ action: "defer", seq: 1 });
+    expect(root.textContent).toContain("24 of 500: 9 good, 14 bad, 1 skipped, 1 deferred");
+    key("u");
+    await settled();
+    expect(front(root)).toBe("arit-001");
+    expect(root.textContent).not.toContain("deferred");
+  });
+
+  it("can be undone after the kernel has put the row at the end", async () => {
+    const { model, link, key, root } = open(label(cards(1, 3)));
+    key("d");
+    model.set({ label: label([card(2), card(3), card(1)], { deferred: 1, heard: { page: link.page, seq: 1, turn: 1 } }) });
+    await settled();
+    expect(front(root)).toBe("arit-002");
+    key("u");
+    await settled();
+    expect(front(root)).toBe("arit-001");
+  });
+});
+
+describe("tags", () => {
+  const KNOWN = [
+    { name: "wrong unit", count: 4, good: 0, bad: 3, skipped: 1, differ: 2, where: [{ tag: "wrong unit" }] },
+    { name: "rude", count: 1, good: 0, bad: 1, skipped: 0, differ: 0, where: [{ tag: "rude" }] },
+  ];
+  const field = () => screen.getByLabelText<HTMLInputElement>("Tag for this row");
+
+  it("are chosen by number, and sent with the decision", async () => {
+    const { model, key, root } = open(label(cards(1, 5), { tags: KNOWN }));
+    key("t");
+    await settled();
+    expect(document.activeElement).toBe(field());
+    key("2");
+    await settled();
+    expect(document.activeElement).toBe(root.querySelector(".label-card"));
+    key("t");
+    await settled();
+    key("1"); // what the row has is not offered again
+    key("0");
+    expect(model.done("label").map(({ action, tags }) => [action, tags])).toEqual([["tag", ["rude"]], ["tag", ["rude", "wrong unit"]], ["bad", ["rude", "wrong unit"]]]);
+  });
+
+  it("are typed, in the spelling that is known, and the keys go on", async () => {
+    const { model, key } = open(label(cards(1, 5), { tags: KNOWN }));
+    for (const text of ["made up", "Wrong Unit"]) {
+      key("t");
+      await settled();
+      fireEvent.input(field(), { target: { value: text } });
+      key("Enter");
+      await settled();
+    }
+    expect(model.done("label").at(-1)?.tags).toEqual(["made up", "wrong unit"]);
+    fireEvent.click(screen.getByLabelText("remove the tag made up"));
+    key("1");
+    expect(model.done("label").at(-1)).toMatchObject({ action: "good", tags: ["wrong unit"] });
+  });
+
+  it("offer those that contain what is typed, chosen by arrows; Esc leaves", async () => {
+    const { model, key } = open(label(cards(1, 5), { tags: KNOWN }));
+    key("t");
+    await settled();
+    fireEvent.input(field(), { target: { value: "ru" } });
+    expect([...document.querySelectorAll(".offered button")].map((each) => each.textContent)).toEqual(["rude"]);
+    key("ArrowDown");
+    key("Enter");
+    key("t");
+    await settled();
+    key("Escape");
+    await settled();
+    expect(screen.queryByLabelText("Tag for this row")).toBeNull();
+    expect(model.done("label").map(({ tags }) => tags)).toEqual([["rude"]]);
+  });
+
+  it("are drawn, and a click shows their rows", () => {
+    const { model } = open(label(cards(1, 5), { tags: KNOWN }));
+    fireEvent.click(screen.getByLabelText("wrong unit: 3 bad, 1 skipped; the grader differs on 2: show them"));
+    expect(model.done("look")[0]?.where).toEqual([{ tag: "wrong unit" }]);
+    expect(model.done("mode")[0]?.mode).toBe("grade");
+  });
+
+  it("have no flaw for a screen reader, and are shown as text", async () => {
+    const hostile = { name: HOSTILE, count: 1, good: 1, bad: 0, skipped: 0, differ: 0, where: [] };
+    const { key, root } = open(label([{ ...card(1), tags: [HOSTILE] }, card(2)], { tags: [...KNOWN, hostile] }));
+    key("t");
+    await settled();
+    expect(await flaws(root)).toEqual([]);
+    expect(root.querySelector("img, script")).toBeNull();
   });
 });
 

@@ -324,3 +324,86 @@ def test_large_reports_answer_within_a_bounded_number_of_reads():
         )
         == 1_000
     )
+
+
+def verdicts_of(*answers, good=None):
+    """A Compare of three graders over these completions."""
+    return made((LOOSE, STRICT, OTHER), rows_of(*answers, good=good), **({"labels": "good"} if good else {}))
+
+
+def test_more_than_two_are_a_matrix(monkeypatch):
+    """The share of equal verdicts and kappa of each two, as computed row by row; none for two graders."""
+    mode = verdicts_of("yes", "yes, no", "no", "yes yes", "what")
+    names, pairs = mode.data()["all"]["names"], mode.data()["all"]["pairs"]
+    assert names == ["loose", "strict", "other"]
+    report = mode._session.results.report
+    for first, line in enumerate(pairs):
+        assert len(line) == first
+        for second, pair in enumerate(line):
+            verdicts = [
+                np.isin(np.arange(5), report.row_numbers({"grader": names[at], "passed": True}))
+                for at in (first, second)
+            ]
+            assert pair["same"] == pytest.approx((verdicts[0] == verdicts[1]).mean())
+            expected = wb.agreement(*(list(map(bool, verdict)) for verdict in verdicts)).kappa.value
+            assert pair["kappa"] == pytest.approx(expected)
+            assert pair["n"] == 5
+    assert made().data()["all"] is None
+
+
+def test_rows_are_grouped_by_who_differs():
+    """First those on which one alone differs, the most rows first; a click on one selects exactly its rows."""
+    mode = verdicts_of(
+        "yes", "yes, no", "yes and no", "yes yes", "no", "what", good=[True, False, False, None, False, None]
+    )
+    groups = mode.data()["all"]["groups"]
+    assert [(group["text"], group["count"], group["good"], group["bad"]) for group in groups] == [
+        ("only strict rejects", 2, 0, 2), ("only loose accepts", 1, 0, 0), ("only other rejects", 1, 1, 0), ("only other accepts", 1, 0, 1),
+    ]  # fmt: skip
+    results = mode._session.results
+    for number, group in enumerate(groups):
+        mode.do_compare_group(number)
+        assert len(results.report.row_numbers(*results.where)) == group["count"]
+    assert set(results.report.row_numbers(*results.where)) == {4}
+    with pytest.raises(WorkbenchError, match="changed since"):
+        mode.do_compare_group(4)
+
+
+def test_a_cell_lists_the_larger_disagreement():
+    """Of the two groups on which the pair differs, and forgets the search."""
+    mode = verdicts_of("yes", "yes, no", "yes and no", "no", "no no")
+    mode.do_quadrant("both", search="yes")
+    mode.do_compare("strict", "loose", differing=True)
+    data = mode.data()
+    assert (data["chosen"], data["list"]["count"], data["list"]["search"]) == ("b", 2, "")
+
+
+def test_versions_are_among_all(page_of):
+    """A grader before a change differs on the rows that the edit changed; its group selects them by row."""
+    from tests.app.view.page import RULES, YES, coded
+
+    page = page_of(graders=(*RULES[:1], coded()), labels="good").opened()
+    page.tell("choose", name="coded")
+    page.typed("coded", YES.replace('"yes"', '"no, 1"'))
+    page.tell("mode", mode="compare")
+    everyone = page.compare["all"]
+    assert "coded (before)" in everyone["names"]
+    number = next(
+        at
+        for at, group in enumerate(everyone["groups"])
+        if group["text"] in {"only coded accepts", "only coded rejects"}
+    )
+    page.tell("compare_group", number=number)
+    page.tell("mode", mode="grade")
+    assert page.table["count"] == everyone["groups"][number]["count"] > 0
+
+
+def test_a_row_without_a_score_is_in_no_group():
+    """Pairs count only rows that both scored."""
+    failing = wb.FunctionGrader.from_source(
+        "async def grade(thread):\n    return 1.0 if 'yes' in thread.completion() else 1 / 0\n", name="fails"
+    )
+    mode = made((LOOSE, STRICT, failing), rows_of("yes", "yes, no", "no"))
+    everyone = mode.data()["all"]
+    assert [pair["n"] for pair in everyone["pairs"][2]] == [2, 2]
+    assert [(group["text"], group["count"]) for group in everyone["groups"]] == [("only strict rejects", 1)]

@@ -145,7 +145,7 @@ def test_agreement_moves_with_every_label(page):
 def test_cards_tell_nothing_that_leads(labelling):
     """No score, no verdict, and nothing of the column that is given as labels."""
     page = labelling(labels="good")
-    assert set(first(page)) == {"seq", "row", "id", "note", "turns", "documents", "expected"}
+    assert set(first(page)) == {"seq", "row", "id", "note", "tags", "turns", "documents", "expected"}
     assert [turn["role"] for turn in first(page)["turns"]] == ["prompt", "completion"]
     assert '"good"' not in str(page.ask("card_piece", row=first(page)["row"], part="metadata", start=0))
 

@@ -143,9 +143,9 @@ def test_try_and_label(page):
     page.tell("mode", mode="label")
     for order in page.label["orders"]:
         page.tell("label_order", order=order["name"])
-        for action in ("note", "good", "bad", "skip", "undo"):
-            card = page.label["cards"][0]
-            page.tell("label", action=action, seq=card["seq"], note=PLAIN, turn=1)
+        for action in ("note", "tag", "good", "bad", "defer", "skip", "undo"):
+            card = next(iter(page.label["cards"]), {"seq": -1})  # none where all rows are labelled
+            page.tell("label", action=action, seq=card["seq"], note=PLAIN, tags=[PLAIN], turn=1)
             assert page.problem is None, page.head["problem"]
     page.tell("labeller", name=NASTY)
     assert page.problem is not None

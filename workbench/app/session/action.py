@@ -259,9 +259,12 @@ def export_code(
     return call("wb.export", _Code(suite), target, format, **unusual)
 
 
-def label_code(labels: DatasetLabels, name: str, value: bool | None, note: str) -> str:
+def label_code(
+    labels: DatasetLabels, name: str, value: bool | None, note: str, tags: Sequence[str] = ()
+) -> str:
     """Saving a label in the store."""
-    details = _without_empty(note=note, drawn=labels.drawn_of(name))
+    details: dict[str, Any] = _without_empty(note=note, drawn=labels.drawn_of(name))
+    details |= {"tags": list(tags)} if tags else {}
     sample = _Code(labels.code_of(name))
     return call(f"{_store_code(labels.storage)}.labels.put", sample, value, **_owner(labels), **details)
 

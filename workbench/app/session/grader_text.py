@@ -71,9 +71,11 @@ class Drafts:
 
     Attributes:
         notes: Sample id and digest of its text to the note that is saved with the label.
+        tags: The same to the tags.
     """
 
     notes: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ class LabelledTexts:
 
 
 RANDOM, BALANCED, DISAGREEING, CHOSEN = "random", "class-balanced", "disagreement first", "as shown"
-NEAREST, GIVEN = "nearest the pass threshold", "check the data's labels"
+NEAREST, UNLABELLED, GIVEN = "nearest the pass threshold", "unlabelled only", "check the data's labels"
 
 _CLASSES = {1: "accepted", 0: "refused", -1: "neither"}
 _STRATUM = re.compile(rf"{BALANCED} (?:({'|'.join(_CLASSES.values())}) )?(\d{{1,12}})/(\d{{1,12}})")
@@ -270,7 +270,8 @@ class LabelQueue:
         shown: Rows in the table, for "as shown".
         decided: Samples that are decided already: the classes are balanced over the others.
         given: Samples that the data labels: they are not shown again unless the data labels all rows, except by the
-            orders "as shown" and "check the data's labels".
+            orders "as shown" and "check the data's labels". For "unlabelled only" also those that another labeller
+            labelled: it never shows one of these.
 
     Attributes:
         asks_given: Whether its first row is one that the data labels.
@@ -310,7 +311,9 @@ class LabelQueue:
             rows = np.concatenate(
                 [_balanced(rows[part], self._verdicts) for part in (~is_decided, is_decided)]
             )
-        if given and self.order != CHOSEN:
+        if self.order == UNLABELLED:
+            rows = rows[np.array([ids[row] not in given for row in rows], bool)]
+        elif given and self.order != CHOSEN:
             wanted = np.array([(ids[row] in given) == (self.order == GIVEN) for row in rows], bool)
             rows = rows[wanted] if wanted.any() else rows  # if the data labels every row, they are checked
         self.rows: Rows = rows
@@ -335,7 +338,7 @@ class LabelQueue:
     def drawn(self, row: int) -> str:
         """How a row was selected for labelling, as stored with its label."""
         if self.order != BALANCED:
-            return self.order
+            return RANDOM if self.order == UNLABELLED else self.order
         verdict = int(self._verdicts[row])
         return of_stratum(verdict, int((self._verdicts == verdict).sum()), len(self._verdicts))
 
@@ -407,5 +410,5 @@ def _wrong(report: Any, grader: str) -> NDArray[np.float64]:
     return wrong
 
 
-ORDERS = (RANDOM, BALANCED, DISAGREEING, NEAREST, CHOSEN, GIVEN)
+ORDERS = (RANDOM, UNLABELLED, BALANCED, DISAGREEING, NEAREST, CHOSEN, GIVEN)
 """Orders of a label queue; all are the same for the same report."""

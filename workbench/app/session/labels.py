@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,14 @@ from workbench.app.session.label_queue import (
     name_of,
     weights_of,
 )
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import StoreError, WorkbenchError
 from workbench.data.samples import Samples
 from workbench.data.samples.view import share_texts
 from workbench.report.agreement import agreement
 from workbench.report.settings import label_column
 from workbench.store.address import LabelledSinceError
+from workbench.store.graders import check_name
+from workbench.store.labels import MAX_TAGS
 
 if TYPE_CHECKING:
     from workbench.app.session.storage import Storage
@@ -308,7 +311,57 @@ class DatasetLabels(HasTraits):
         """Record how a sample was selected for the labeller; it is stored with its label."""
         self._drawn[name] = drawn
 
-    def put(self, name: str, value: bool | None, note: str = "") -> None:
+    @property
+    def by_others(self) -> frozenset[str]:
+        """Samples that another labeller labelled good or bad."""
+        return frozenset(
+            name
+            for labeller, labels in self._by_labeller.items()
+            if labeller != self.labeller
+            for name, label in labels.items()
+            if label.value is not None
+        )
+
+    @property
+    def tags(self) -> dict[str, int]:
+        """The tags of these samples' labels and the number of samples with each, the most frequent first."""
+        counts = Counter(tag for label in self.latest.values() for tag in label.tags)
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether a label that was read has a tag; False before the labels are read."""
+        return any(label.tags for label in self.__dict__.get("latest", {}).values())
+
+    def tags_of(self, name: str) -> tuple[str, ...]:
+        """The tags of a sample's last label; none before the labels are read."""
+        label = self.__dict__.get("latest", {}).get(name)
+        return () if label is None else label.tags
+
+    def rows_with_tag(self, samples: Any, tag: str) -> list[int]:
+        """Numbers of a dataset's rows whose last label has a tag, ascending."""
+        texts = self._rows_of(samples).texts
+        tagged = {name: label for name, label in self.latest.items() if tag in label.tags}
+        return sorted(row for name in texts.matching(tagged) for row in texts.rows(name))
+
+    def tags_as_known(self, tags: Iterable[Any]) -> tuple[str, ...]:
+        """Tags as typed, each once, in the spelling in which they are known: capitals and blanks make no other tag.
+
+        Raises:
+            StoreError: A tag that is not a short printable text, or more than `MAX_TAGS`.
+        """
+        known = {tag.casefold(): tag for tag in reversed(self.tags)}
+        given: dict[str, str] = {}
+        for typed in tags:
+            text = " ".join(str(typed).split())
+            if text:
+                check_name("a tag", text)
+                given.setdefault(text.casefold(), known.get(text.casefold(), text))
+        if len(given) > MAX_TAGS:
+            raise StoreError("too many tags", found=str(len(given)), expected=f"at most {MAX_TAGS} per row")
+        return tuple(given.values())
+
+    def put(self, name: str, value: bool | None, note: str = "", tags: tuple[str, ...] = ()) -> None:
         """Save a label; it is committed when this returns.
 
         It is stored with how its row was drawn, from `note_drawn`: "" if nothing was recorded. For a row that this
@@ -318,6 +371,7 @@ class DatasetLabels(HasTraits):
             name: The sample.
             value: True good, False bad, None skipped.
             note: A remark.
+            tags: Short texts, such as kinds of failure.
 
         Raises:
             StoreError: It could not be saved.
@@ -329,6 +383,7 @@ class DatasetLabels(HasTraits):
             labeller=self.labeller,
             dataset=self.dataset,
             note=note,
+            tags=tags,
             drawn=self._drawn.get(name, "") if before is None else before.drawn,
         )
         assert label is not None
@@ -340,6 +395,11 @@ class DatasetLabels(HasTraits):
     def last_labelled(self) -> str | None:
         """The sample whose label the next undo removes; None for none."""
         return self._undoable[-1][0] if self._undoable else None
+
+    @property
+    def n_undoable(self) -> int:
+        """Labels of this session that can be undone."""
+        return len(self._undoable)
 
     def undo(self) -> str:
         """Undo this session's last label; the sample it was for.

@@ -219,7 +219,7 @@ class Results(HasTraits):
                 if self.report is before:
                     self._settings = {**self._settings, **(settings or {})}
                     self.show(report)
-                    self._code.text = code
+                    self._code.text = code or self._code.text
                     return
                 before = self.report
 
@@ -237,12 +237,18 @@ class Results(HasTraits):
             self.where = where
             self._code.text = rows_code(where)
 
-    def use_labels(self, labels: DatasetLabels) -> None:
-        """Diagnose the report again with the current labels. Called without the lock: it may take seconds."""
+    def use_labels(self, labels: DatasetLabels, *, shows_code: bool = True) -> None:
+        """Diagnose the report again with the current labels. Called without the lock: it may take seconds.
+
+        Args:
+            labels: The labels.
+            shows_code: Whether to set the lines that repeat it.
+        """
         if self.report is not None:
             labels.reload()
             self._exchange(
-                lambda before: replace(before, labels=labels.for_rates(before.samples)), relabel_code(labels)
+                lambda before: replace(before, labels=labels.for_rates(before.samples)),
+                relabel_code(labels) if shows_code else "",
             )
 
 

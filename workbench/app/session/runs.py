@@ -144,6 +144,7 @@ class SessionRuns(HasTraits):
         pace: The time each grader takes.
         job: The current or last run; None before the first.
         last_report: The report of the last run alone, without graders that did not run; None before the first.
+        budget: US dollars that the current or last run may spend; None for no limit.
     """
 
     progress = AnyTrait(None, allow_none=True)
@@ -164,6 +165,7 @@ class SessionRuns(HasTraits):
         self._guard, self._code = guard, code
         self.pace = Pace()
         self._n_rows, self._repeats = 0, 1  # of the current or last run
+        self.budget: float | None = None
         self.job: Job[Report] | None = None
         self.last_report: Report | None = None
         self._versions, self._closing = GraderVersions(), False
@@ -203,7 +205,7 @@ class SessionRuns(HasTraits):
             labels.reload()  # another notebook may have labelled meanwhile
             store = {"store": labels.storage.store, "dataset": labels.dataset} if labels.storage.url else {}
             self._entries = self._graders.chosen_entries(without)
-            self._n_rows, self._repeats = len(rows), repeats
+            self._n_rows, self._repeats, self.budget = len(rows), repeats, budget
             self.job = suite.start(
                 rows, progress=self._show_progress, ended=self._end, labels=labels.for_rates(rows),
                 budget=budget, repeats=repeats, **store,

@@ -20,6 +20,7 @@ from workbench.app.session.action import (
 )
 from workbench.app.session.auto_grader import AutoGrader
 from workbench.app.session.columns import LABELS, mapped, readable
+from workbench.app.session.cost import CostEstimates
 from workbench.app.session.grader_text import Drafts
 from workbench.app.session.graders import GraderList
 from workbench.app.session.labels import DatasetLabels
@@ -63,6 +64,7 @@ class Session:
         labels: The labels of the samples.
         results: The report that is shown.
         kept: Versions of the graders.
+        costs: What judges' requests are expected to cost.
         rows: Which rows are graded.
         runs: Runs of the selected graders.
         live: Grading while the user types.
@@ -92,6 +94,7 @@ class Session:
         self.labels = DatasetLabels(self.samples, labels, self.storage, labeller=labeller, dataset=dataset)
         self.graders = GraderList(self.guard, self.code)
         self.results = Results(self.guard, self.code)
+        self.costs = CostEstimates()
         self.kept, self.rows = SavedVersions(), DrawnRows(self.samples, self.guard)
         self.runs = SessionRuns(
             self.graders, self.labels, self.results, kept=self.kept, guard=self.guard, code=self.code
@@ -155,14 +158,14 @@ class Session:
         has_grades = report is not None and name in report.grades and name not in self.graders.unrun
         return report if has_grades else None
 
-    def label(self, name: str, value: bool | None, note: str = "") -> None:
+    def label(self, name: str, value: bool | None, note: str = "", tags: tuple[str, ...] = ()) -> None:
         """Save a label of a sample: True good, False bad, None skipped.
 
         Raises:
             StoreError: It could not be saved.
         """
-        self.labels.put(name, value, note)
-        self.code.text = label_code(self.labels, name, value, note)
+        self.labels.put(name, value, note, tags)
+        self.code.text = label_code(self.labels, name, value, note, tags)
 
     def undo_label(self) -> str:
         """Undo the last label; the sample it was for.
@@ -174,9 +177,13 @@ class Session:
         self.code.text = undo_code(self.labels, name)
         return name
 
-    def use_labels(self) -> None:
-        """Diagnose the report again with the current labels. Called without the lock: it may take seconds."""
-        self.results.use_labels(self.labels)
+    def use_labels(self, *, shows_code: bool = True) -> None:
+        """Diagnose the report again with the current labels. Called without the lock: it may take seconds.
+
+        Args:
+            shows_code: Whether to set the lines that repeat it.
+        """
+        self.results.use_labels(self.labels, shows_code=shows_code)
 
     def note_comparison(self, first: str, second: str) -> None:
         """Set the line that compares these two graders."""

@@ -302,10 +302,9 @@ class Actions:
                 report: Report | None = session.results.report
                 if report is None or not session.labels.differ_from(report):
                     return
-                code = session.code.text
-                session.use_labels()
-                with session.guard.lock:
-                    session.code.text = code  # the line is still the label's
+                session.use_labels(
+                    shows_code=False
+                )  # the line is still the label's, or that of a click meanwhile
         finally:
             self._follows = False
 
@@ -349,9 +348,10 @@ class Actions:
         ids = self._view.graded.report.samples.ids
         if not 0 <= row < len(ids):
             return
-        name = str(ids[row])
-        self._session.labels.note_drawn(name, "as shown")
-        self._session.label(name, value)
+        name, labels = str(ids[row]), self._session.labels
+        labels.note_drawn(name, "as shown")
+        own = labels.own_labels.get(name)
+        self._session.label(name, value, *(() if own is None else (own.note, own.tags)))
         self._view.labels_changed()
         self.follow_labels()
 
@@ -366,6 +366,14 @@ class Actions:
     def ask_values(self, field: str) -> dict[str, Any]:
         """The values of a column of the data, to filter by."""
         return field_values(self._view.graded.report.samples, field)
+
+    def ask_tags(self) -> list[dict[str, Any]]:
+        """The tags of the shown rows' labels, to filter by."""
+        samples, labels = self._view.graded.report.samples, self._session.labels
+        counts = {tag: len(labels.rows_with_tag(samples, tag)) for tag in labels.tags}
+        return [
+            {"text": tag, "count": count, "where": [{"tag": tag}]} for tag, count in counts.items() if count
+        ]
 
     def ask_csv(self) -> str:
         """The rows that are shown, as CSV."""

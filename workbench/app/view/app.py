@@ -14,8 +14,11 @@ from workbench.app.session.grader_text import TEMPLATES
 from workbench.app.view import GRADE, mode_kinds, mode_titles
 from workbench.app.view.actions import Actions
 from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
-from workbench.app.view.head import SavedViews, head_data, progress_data
+from workbench.app.view.head import head_data, progress_data
 from workbench.app.view.rail import Change, GradedRows, find_change, rail_data
+from workbench.app.view.row_places import RowPlaces
+from workbench.app.view.saved_views import SavedViews
+from workbench.app.view.selection import picked_data
 from workbench.app.view.table import ShownRows
 from workbench.app.view.texts import with_real_names
 from workbench.core import background
@@ -87,7 +90,7 @@ class AppView:
         self._is_flushing = False
         self.actions = Actions(self)
         self.saved = SavedViews(self)
-        for part in (*self.modes.values(), self.saved):
+        for part in (*self.modes.values(), self.saved, RowPlaces(self)):
             self.actions.add(part)
         self._observed: list[tuple[Any, Callable[[Any], None], list[str]]] = []
         self._observe()
@@ -174,7 +177,7 @@ class AppView:
             "progress": lambda: progress_data(self.session),
             "rail": self._rail,
             "chosen": self._chosen,
-            "table": lambda: self.rows.table_data(self.graded, self.chosen, self._changes.get(self.chosen)),
+            "table": self._table,
             "reader": lambda: self.rows.reader_data(self.graded, self.chosen),
             "mode": lambda: self.mode,
             "columns": self._columns,
@@ -281,6 +284,11 @@ class AppView:
             self.session, self.graded, self.chosen,
             change=self._changes.get(self.chosen), where=self.rows.table.where, revision=self._revision, isolation=self._isolation,
         )  # fmt: skip
+
+    def _table(self) -> dict[str, Any]:
+        table = self.rows.table_data(self.graded, self.chosen, self._changes.get(self.chosen))
+        origin = self.state.get("chosen", {}).get("from")
+        return {**table, "picked": picked_data(self.graded, self.chosen, self.rows.table, origin)}
 
     def _starters(self) -> list[dict[str, str]]:
         templates = [

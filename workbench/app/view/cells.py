@@ -168,6 +168,35 @@ class LabelColumn:
 
 
 @dataclass
+class TagColumn:
+    """The tags of the rows' labels.
+
+    Attributes:
+        tags_of: Returns the tags of a sample.
+        ids: The rows' ids, (n,).
+    """
+
+    tags_of: Callable[[str], Sequence[str]]
+    ids: Any
+    key: str = "tags"
+    title: str = "tags"
+    kind: str = "text"
+    width: int = 140
+
+    def _text(self, row: int) -> str:
+        return one_line(", ".join(self.tags_of(str(self.ids[row]))), _CELL)
+
+    def cells(self, rows: Rows) -> list[dict[str, Any]]:
+        """The tags of these rows."""
+        return [{"t": [[self._text(int(row)), ""]]} for row in rows]
+
+    def keys(self, rows: Rows) -> Keys:
+        """The texts."""
+        texts = [self._text(int(row)) for row in rows]
+        return np.array(texts, dtype=object), np.array([bool(text) for text in texts], dtype=bool)
+
+
+@dataclass
 class ScoreColumn:
     """One grader's scores.
 

@@ -391,15 +391,22 @@ def _value(case: Case, parts: NDArray[np.int8], value: float) -> dict[str, Any]:
 
 def _bins(case: Case, parts: NDArray[np.int8]) -> list[dict[str, Any]]:
     """Twenty equal bins over 0 to 1, wider if scores are outside: as in every other figure of the report."""
-    scores = case.grades.scores[case.rows]
-    edges = edges_of(scores)
-    # As in `bins.within`: a bar counts exactly the rows that a click on it shows.
-    slack = 1e-9 * (edges[-1] / 2 - edges[0] / 2)
-    places = np.clip(np.searchsorted(edges[1:-1] / 2 - slack, scores / 2, side="right"), 0, len(edges) - 2)
+    edges = edges_of(case.grades.scores[case.rows])
+    places = places_of(case)
     return [
         {"lo": float(lo), "hi": float(hi), "counts": counts_of(parts, case.rows[places == place])}
         for place, (lo, hi) in enumerate(pairwise(edges.tolist()))
     ]
+
+
+def places_of(case: Case) -> NDArray[np.intp]:
+    """The bin of each scored row, (m,)."""
+    scores = case.grades.scores[case.rows]
+    edges = edges_of(scores)
+    # As in `bins.within`: a bar counts exactly the rows that a click on it shows.
+    slack = 1e-9 * (edges[-1] / 2 - edges[0] / 2)
+    places = np.searchsorted(edges[1:-1] / 2 - slack, scores / 2, side="right")
+    return np.clip(places, 0, len(edges) - 2).astype(np.intp)
 
 
 def _needs_log(counts: list[int]) -> bool:

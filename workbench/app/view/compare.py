@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.app.session.versions import current_name
 from workbench.app.view import Mode, mode
+from workbench.app.view.agreement import Verdicts
 from workbench.app.view.cells import last_question
 from workbench.app.view.texts import Pieces, cut, find_name, marked, shown_name, similarity
 from workbench.core.display_text import counted, one_line
@@ -183,6 +184,7 @@ class CompareMode(Mode):
         self._rows: Rows = np.empty(0, np.intp)
         self._compared: Compared | None = None
         self._base: Report | None = None  # the report used for `_compared`
+        self._verdicts: tuple[Report, Verdicts] | None = None  # of all graders, and the shown report then
 
     def show_code(self) -> None:
         """Set the line for the initial comparison."""
@@ -190,8 +192,8 @@ class CompareMode(Mode):
         if first != second:
             self._session.note_comparison(first, second)
 
-    def do_compare(self, a: str, b: str) -> None:
-        """Select the two graders; selecting the other one's grader swaps them.
+    def do_compare(self, a: str, b: str, differing: bool = False) -> None:
+        """Select the two graders; selecting the other one's grader swaps them. With `differing`, list the larger disagreement.
 
         Raises:
             WorkbenchError: Unknown grader.
@@ -207,6 +209,9 @@ class CompareMode(Mode):
         self._names = (first, second)
         if first != second:
             self._session.note_comparison(first, second)
+        if differing and (compared := self._current()) is not None:
+            self._key = max(("a", "b"), key=lambda key: len(compared.quadrants[key]))
+            self._only = self._search = ""
 
     def choice(self) -> dict[str, str]:
         """The current comparison and listed rows, as `choose` takes them."""
@@ -260,13 +265,52 @@ class CompareMode(Mode):
         shown: dict[str, Any] = {
             "revision": self._revision, "graders": list(map(shown_name, names)), "a": shown_name(a), "b": shown_name(b), "n": 0,
             "lead": "", "rest": "", "cells": [], "chosen": self._key, "labels": None, "why_not": "",
-            "list": self._list_data(0, 0, (0, 0)),
+            "list": self._list_data(0, 0, (0, 0)), "all": self._agreement_data(),
         }  # fmt: skip
         if compared is None:
             return shown | {"why_not": self._session.runs.why_no_version or _ONE}
         if not compared.n:
             return shown | {"why_not": "The two share no scored row: run both on the same rows."}
         return shown | self._compared_data(compared)
+
+    def _agreement_data(self) -> dict[str, Any] | None:
+        """All graders as `AgreementData`; None for fewer than three."""
+        verdicts = self._all_verdicts()
+        return None if verdicts is None else verdicts.data()
+
+    def _all_verdicts(self) -> Verdicts | None:
+        names, base = self._graders(), self._session.results.report
+        if len(names) < 3 or base is None:
+            return None
+        if (
+            self._verdicts is None
+            or self._verdicts[0] is not base
+            or self._verdicts[1].names != names[: len(self._verdicts[1].names)]
+        ):
+            report = self._session.runs.report_with(*names)
+            assert report is not None
+            self._verdicts = base, Verdicts(report, names)
+        return self._verdicts[1]
+
+    def do_compare_group(self, number: int) -> None:
+        """Select the rows of a group of `AgreementData`, which the page then shows.
+
+        Raises:
+            WorkbenchError: There is no such group any more.
+        """
+        verdicts, base = self._all_verdicts(), self._session.results.report
+        if verdicts is None or base is None or not 0 <= number < len(verdicts.groups):
+            raise WorkbenchError(
+                "the graders changed since this group was listed", hint="select another group"
+            )
+        group = verdicts.groups[number]
+        if verdicts.report is base:
+            self._session.results.look(*verdicts.where(group))
+            return
+        ids = {str(verdicts.report.samples.ids[row]) for row in group.rows}  # a version: by its rows
+        self._session.results.look(
+            {"rows": [row for row, name in enumerate(base.samples.ids) if str(name) in ids]}
+        )
 
     def _compared_data(self, compared: Compared) -> dict[str, Any]:
         counts = self._list(compared)

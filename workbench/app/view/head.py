@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.app.session.grader_text import asks_models, waits_for
 from workbench.app.session.runs import TimeLeft
-from workbench.app.view import GRADE, mode_titles
+from workbench.app.view import mode_titles
 from workbench.core.display_text import counted, one_line, visible
-from workbench.core.errors import WorkbenchError
 from workbench.graders.repeats import is_deterministic
-from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
@@ -40,6 +38,7 @@ def head_data(session: Session) -> dict[str, Any]:
         "can_run": not session.unmapped and bool(graders.chosen) and not session.runs.running,
         "judges": sum(asks_models(graders.by_name[name]) for name in graders.chosen),
         "plan": _plan(session),
+        "cost": _cost(session),
         "problem": problem and {"what": visible(problem.what[:4_000]), "where": problem.where, "trace": trace},
         "warning": visible(session.storage.warning),
         "notes": [one_line(note, 600) for note in (() if report is None else (*report.samples.notes, *report.notes))],
@@ -132,13 +131,64 @@ def _questions(session: Session, asked: int) -> list[str]:
     ]
     if costs and len(costs) == len(judges):
         sentences.append(f"About ${sum(costs):.4f}, estimated from the last run")
+    dollars, unknown, n_read = _estimated(session)
+    if unknown:
+        sentences.append(f"Cost unknown: no price for {one_line(unknown, 60)} in wb.judges.PRICES")
+    elif dollars:
+        sentences.append(
+            f"Up to {_dollars(dollars)} at list prices, estimated from the prompts of {counted(n_read, 'row')}"
+        )
     others = [name for name, grader in chosen.items() if waits_for(grader) and name not in judges]
     return sentences + [f"{one_line(name, 60)} {waits_for(chosen[name])}, for every row" for name in others]
+
+
+def _n_requests(session: Session) -> int:
+    """How often each judge grades the drawn rows in the next run."""
+    draw, chosen = session.rows.draw, session.graders.chosen
+    repeated = any(not is_deterministic(session.graders.by_name[name]) for name in chosen)
+    return len(session.rows.rows) * (draw.repeats if repeated else 1)
+
+
+def _cost(session: Session) -> str:
+    """The cost of the next run in short, "" for nothing to pay: "up to $1.20", within the budget if there is one."""
+    dollars, unknown, _ = _estimated(session)
+    if unknown:
+        return "cost unknown"
+    if not dollars:
+        return ""
+    budget = session.rows.draw.dollars
+    return f"up to {_dollars(min(dollars, budget or dollars))}"
+
+
+def _estimated(session: Session) -> tuple[float, str, int]:
+    """The most that the next run costs, a model without a price, and how many rows' prompts were read."""
+    asked, dollars, unknown, n_read = _n_requests(session), 0.0, "", 0
+    for name in session.graders.chosen:
+        estimate = session.costs.of(name, session.graders.by_name[name], session.rows.rows)
+        if estimate is not None:
+            dollars += asked * (estimate.dollars or 0.0)
+            unknown, n_read = unknown or estimate.model, max(n_read, estimate.n)
+    return dollars, unknown, n_read
+
+
+def _dollars(value: float) -> str:
+    return f"${value:,.2f}" if value >= 1 else f"${value:.4f}"
 
 
 def _n_asked(report: Report, name: str) -> int:
     """Rows that a grader graded, counting repeats."""
     return max(1, len(report) * max(1, len(report.grades[name].repeats)))
+
+
+def _spending(session: Session, moment: Progress) -> list[str]:
+    """What a run has spent and reserved, and what remains of its budget."""
+    budget = session.runs.budget
+    if not (moment.money or moment.reserved or budget):
+        return []
+    parts = [f"${moment.money:.4f} spent"]
+    parts += [f"${moment.reserved:.4f} reserved"] if moment.reserved else []
+    parts += [f"${max(0.0, budget - moment.money - moment.reserved):.4f} remaining"] if budget else []
+    return parts
 
 
 def progress_data(session: Session) -> dict[str, Any]:
@@ -149,15 +199,16 @@ def progress_data(session: Session) -> dict[str, Any]:
         return {"running": running, "done": 0, "total": 0, "failed": 0, "text": "starting" if running else ""}
     return {
         "running": running, "done": moment.done, "total": moment.total, "failed": moment.failed,
-        "text": _line(moment, session.runs.time_left if session.runs.running else TimeLeft(None, 0)),
+        "text": _line(moment, session),
     }  # fmt: skip
 
 
-def _line(moment: Progress, left: TimeLeft) -> str:
+def _line(moment: Progress, session: Session) -> str:
     """Counts, errors, cost and time left, in one line."""
+    left = session.runs.time_left if session.runs.running else TimeLeft(None, 0)
     parts = [f"{moment.done:,} of {moment.total:,}"]
     parts += [f"{moment.failed:,} failed"] if moment.failed else []
-    parts += [f"${moment.money:.4f}"] if moment.money else []
+    parts += _spending(session, moment) if session.runs.running else []
     parts += [f"{moment.kept:,} replies from the store"] if moment.kept else []
     parts += [f"{moment.waiting:,} waiting for the server"] if moment.waiting else []
     if left.seconds is not None and moment.done < moment.total:
@@ -228,194 +279,3 @@ class View(Protocol):
     def labels_changed(self) -> None:
         """Mark the labels of the rows as changed."""
         ...
-
-
-_STATE_KEYS = frozenset({"mode", "grader", "where", "search", "sort", "columns", "row", "compare"})
-_MAX_LISTED = 200
-_STATE_SOURCE = "app.view_state, or the name of a saved view"
-
-
-_COMPARISON_KEYS = frozenset({"a", "b", "key", "only", "search"})
-
-
-def _are_columns(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(each, Sequence) and len(each) == 2 and isinstance(each[1], int | float)
-        for each in value.values()
-    )
-
-
-_STATE_SHAPES: dict[str, Callable[[Any], bool]] = {
-    "where": lambda value: isinstance(value, Sequence) and all(isinstance(each, Mapping) for each in value),
-    "search": lambda value: isinstance(value, str),
-    "row": lambda value: isinstance(value, str),
-    "sort": lambda value: isinstance(value, Sequence) and len(value) in {0, 2},
-    "columns": _are_columns,
-    "compare": lambda value: (
-        isinstance(value, Mapping)
-        and (not value or set(value) == _COMPARISON_KEYS)
-        and all(isinstance(each, str) for each in value.values())
-    ),
-}
-"""Whether a part of a state is valid: the state may be handwritten."""
-
-
-class SavedViews:
-    """The state of a view, saved in the session's store by dataset and name.
-
-    A state names graders by name, rows by id and other rows by their conditions, so that it can be opened over
-    another run: it then shows the rows that meet the same conditions there.
-
-    Args:
-        view: Whose state is saved and opened.
-    """
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-
-    def state(self) -> dict[str, Any]:
-        """The state: mode, grader, conditions, search, order, columns, row, comparison; default values are omitted."""
-        view, table = self._view, self._view.rows.table
-        key, descending = table.sort
-        state = {
-            "mode": view.mode,
-            "grader": view.chosen,
-            "where": [self._lasting(condition) for condition in table.where],
-            "search": table.search,
-            "sort": [key, descending] if key else [],
-            "columns": table.chosen_columns(),
-            "row": self._id_of_open_row(),
-            "compare": view.compare.choice() if view.mode == "compare" else {},
-        }
-        return {name: value for name, value in state.items() if value}
-
-    def _lasting(self, condition: Condition) -> dict[str, Any]:
-        """A condition for the same rows in another run: rows are named by their ids."""
-        rows = self._view.rows.resolved(condition).get("rows")
-        if rows is None:
-            return dict(condition)
-        ids = self._view.graded.report.samples.ids
-        return {"ids": [str(ids[row]) for row in rows]}
-
-    def _id_of_open_row(self) -> str:
-        row, samples = self._view.session.results.row, self._view.graded.report.samples
-        return "" if row is None or row >= len(samples) else str(samples.ids[row])
-
-    def open(self, state: Mapping[str, Any]) -> None:
-        """Show a state, and nothing of what was open before. Called with the session's lock.
-
-        Raises:
-            WorkbenchError: It is not a state, or its grader is not in the session.
-            ReportError: A condition that these rows do not support. Nothing is changed then.
-        """
-        view, graders = self._view, self._view.session.graders.by_name
-        grader = _checked(state, graders)
-        rows = {str(name): row for row, name in enumerate(view.graded.report.samples.ids)}
-        where = tuple(_among(condition, rows) for condition in state.get("where", ()))
-        view.graded.report.row_numbers(*map(view.rows.resolved, where))  # raises before anything changes
-        if compare := state.get("compare"):
-            view.compare.select(compare)
-        view.rows.table.search = str(state.get("search", ""))
-        view.rows.look(view.graded, where)
-        if grader and grader != view.chosen:
-            view.choose(grader)
-        view.set_mode(str(state.get("mode", "grade")))
-        table = view.rows.table
-        table.sort = _sort(state.get("sort"))
-        table.choose_columns(state.get("columns", {}))
-        view.session.results.row = rows.get(str(state.get("row", "")))
-        view.show_code()
-        view.mark("chosen", "table", "reader", "compare")
-
-    def do_save_view(self, name: str) -> None:
-        """Save the state under a name; a view of the same name is replaced.
-
-        Raises:
-            StoreError: It cannot be saved under this name.
-        """
-        self._views.save(name, self.state(), dataset=self._dataset)
-        self._view.session.code.text = f"app.open_view({name!r})"
-
-    def do_open_view(self, name: str) -> None:
-        """Open a saved view.
-
-        Raises:
-            StoreError: There is none of this name.
-        """
-        self.open_saved(name)
-        self._view.session.code.text = f"app.open_view({name!r})"
-
-    def open_saved(self, name: str) -> None:
-        """Open a saved view by its name.
-
-        Raises:
-            StoreError: There is none.
-        """
-        self.open(self._views.get(name, dataset=self._dataset).state)
-
-    def do_delete_view(self, name: str) -> None:
-        """Remove a saved view.
-
-        Raises:
-            StoreError: There is none of this name.
-        """
-        self._views.delete(name, dataset=self._dataset)
-
-    def ask_views(self) -> list[str]:
-        """Names of the saved views of this dataset."""
-        return [saved.name for saved in self._views.list(dataset=self._dataset)[:_MAX_LISTED]]
-
-    def ask_view_code(self) -> str:
-        """Set the line that opens the current state, in this notebook or another over the same rows; the page shows it at the bottom."""
-        self._view.session.code.text = f"app.open_view({self.state()!r})"
-        return str(self._view.session.code.text)
-
-    @property
-    def _views(self) -> Any:
-        return self._view.session.storage.store.views
-
-    @property
-    def _dataset(self) -> str:
-        return self._view.session.labels.dataset
-
-
-def _checked(state: Any, graders: Iterable[str]) -> str:
-    """The grader of a state; "" for any.
-
-    Raises:
-        WorkbenchError: It is not a state, or its grader is not in the session.
-    """
-    if not isinstance(state, Mapping) or not set(state) <= _STATE_KEYS:
-        found = sorted(map(str, set(state) - _STATE_KEYS)) if isinstance(state, Mapping) else state
-        raise WorkbenchError("not a view state", found=one_line(repr(found), 120), expected=_STATE_SOURCE)
-    if state.get("mode", GRADE) not in (titles := mode_titles()):
-        raise WorkbenchError(
-            "unknown mode", found=one_line(repr(state["mode"]), 60), expected=", ".join(titles)
-        )
-    for name, has_shape in _STATE_SHAPES.items():
-        if name in state and not has_shape(state[name]):
-            raise WorkbenchError(
-                f"cannot read {name} of this view",
-                found=one_line(repr(state[name]), 120),
-                expected=_STATE_SOURCE,
-            )
-    grader = str(state.get("grader", ""))
-    if grader and grader not in graders:
-        raise WorkbenchError(
-            "the view shows a grader that is not in the session",
-            found=one_line(grader, 120),
-            hint="add the grader under this name, then open the view again",
-        )
-    return grader
-
-
-def _among(condition: Mapping[str, Any], rows: Mapping[str, int]) -> dict[str, Any]:
-    """A condition over these rows: those that a state names by id, if they are among them."""
-    if "ids" not in condition:
-        return dict(condition)
-    return {"rows": [rows[name] for name in map(str, condition["ids"]) if name in rows]}
-
-
-def _sort(value: Any) -> tuple[str, bool]:
-    key, descending = value or ("", False)
-    return str(key), bool(descending)

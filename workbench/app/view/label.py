@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.analysis.statistics import Estimate
 from workbench.analysis.statistics.means import Share
-from workbench.app.session.label_queue import CHOSEN, GIVEN, ORDERS, RANDOM, LabelQueue
+from workbench.app.session.label_queue import GIVEN, ORDERS
 from workbench.app.view import Mode, mode
-from workbench.app.view.reader import piece_of_text, sample_of, texts_of, thread_data
+from workbench.app.view.label_deck import LabelDeck
+from workbench.app.view.reader import piece_of_text
 from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line
-from workbench.core.thread import StringThread
-from workbench.data.samples import Sample, Samples
 from workbench.report.sentences import strip_of_share
 from workbench.store.graders import check_name
 
@@ -28,190 +25,11 @@ if TYPE_CHECKING:
     from workbench.report.agreement import Agreement
 
 
-AHEAD = 24
-"""Cards that a page gets in advance: at 20 ms per key there is always a next one."""
-
-_LINE = 90
-
-_VALUES = {"good": True, "bad": False, "skip": None}
-
-
-class LabelDeck:
-    """Rows to label, one card each, in the order of a queue.
-
-    Card numbers are never reused, so that a decision always applies to the row of the card that was shown, even if
-    another queue is current when it arrives.
-
-    Attributes:
-        order: Out of `label_queue.ORDERS`.
-        grader: Whose verdicts balance the classes, and whose verdicts labels are compared with; "" for the first.
-        past: What was decided here, the last one last: number of the card, sample, value.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.order, self.grader = RANDOM, ""
-        self.past: list[tuple[int, str, bool | None]] = []
-        self._queue: LabelQueue | None = None
-        self._source: tuple[Any, ...] = ()
-        self._rows: Mapping[str, int] = {}
-        self._ids: Any = ()
-        self._threads: dict[str, dict[str, Any]] = {}  # the content of cards: a row is read once
-        self._numbers: dict[str, int] = {}  # sample to the number of its card in this queue
-        self._names: dict[int, str] = {}  # card number to its sample, also of earlier queues
-        self._count = 0
-        self._reopened: list[str] = []  # samples to decide again after an undo; the next one last
-        self._note_times: set[datetime] = set()  # of labels that were saved only for their note
-
-    @property
-    def samples(self) -> Samples:
-        """The rows that are labelled: those of the run, before it all."""
-        report = self._session.results.report
-        return self._session.samples if report is None else report.samples
-
-    @property
-    def queue(self) -> LabelQueue:
-        """The rows in order; rebuilt if the run, the order or the shown rows have changed."""
-        report: Report | None = self._session.results.report
-        where = self._session.results.where if self.order == CHOSEN else ()
-        source = (
-            id(self.samples),
-            report if self.order != RANDOM else None,
-            repr(where),
-            self.order,
-            self.grader,
-        )
-        if self._queue is None or source != self._source:
-            labels = self._session.labels
-            shown = report.row_numbers(*where) if report is not None and where else ()
-            self._queue = LabelQueue(
-                self.order,
-                self.samples,
-                report=report,
-                grader=self.grader or None,
-                shown=shown,
-                decided=labels.own_labels,
-                given=labels.given_names,
-            )
-            self._rows, self._source, self._ids = labels.row_numbers(self.samples), source, self.samples.ids
-        return self._queue
-
-    def restart(self, *, keep: bool) -> None:
-        """Start another queue.
-
-        Args:
-            keep: Whether decisions on this queue's cards still count: not after a change of labeller.
-        """
-        self._queue, self._reopened, self._numbers, self.past = None, [], {}, []
-        if not keep:
-            self._names, self._threads = {}, {}
-
-    def cards(self) -> list[dict[str, Any]]:
-        """The cards to decide next, as `Card`, at most `AHEAD`."""
-        queue, labels = self.queue, self._session.labels.own_labels
-        reopened = [self._rows[name] for name in reversed(self._reopened) if name in self._rows]
-        following = [row for row in queue.next(labels, AHEAD) if row not in reopened]
-        return [self._card(row) for row in [*reopened, *following][:AHEAD]]
-
-    def _card(self, row: int) -> dict[str, Any]:
-        name, labels = str(self._ids[row]), self._session.labels
-        if name not in self._numbers:
-            self._count += 1
-            self._numbers[name], self._names[self._count] = self._count, name
-            labels.note_drawn(name, self.queue.drawn(row))
-            self._threads[name] = self._thread(self.sample(row))
-        label = labels.own_labels.get(name)
-        note = self._drafts.get(self._draft_key(name), "" if label is None else label.note)
-        return {
-            "seq": self._numbers[name], "row": row, "id": one_line(name, 120), "note": note, **self._threads[name],
-        }  # fmt: skip
-
-    @staticmethod
-    def _thread(sample: Sample) -> dict[str, Any]:
-        thread = thread_data(sample, texts_of(sample, {}), lambda _text, _expected: ())
-        return {part: thread[part] for part in ("turns", "documents", "expected")}
-
-    def answer_of(self, name: str) -> str:
-        """The completion of a card's row, as one line."""
-        turns = self._threads[name]["turns"]
-        text = (
-            "".join(piece for piece, _ in turns[-1]["text"])
-            if turns and turns[-1]["role"] == "completion"
-            else ""
-        )
-        return one_line(text.strip() or "(empty)", _LINE)
-
-    def sample(self, row: int) -> Sample:
-        """A row without its label in the given column, which would bias the labeller."""
-        sample, column = sample_of(self.samples, row), self._session.labels.column
-        turns, metadata, *rest = sample.thread.to_wire()
-        if not isinstance(metadata, dict) or column not in metadata:
-            return sample
-        without_column = {key: value for key, value in metadata.items() if key != column}
-        return replace(sample, thread=StringThread.from_wire((turns, without_column, *rest)))
-
-    def done(self) -> int:
-        """Rows of the queue that are decided."""
-        return self.queue.done(self._session.labels.own_labels)
-
-    def decide(self, action: str, seq: int, note: str) -> None:
-        """Label the row of a card: "good", "bad" or "skip". A decided one is unchanged.
-
-        Raises:
-            StoreError: The label could not be saved; the card remains.
-        """
-        name = self._names.get(seq)
-        if name is None or (name in self._session.labels.own_labels and name not in self._reopened):
-            return
-        value = _VALUES[action]
-        self._session.label(name, value, note or self._drafts.get(self._draft_key(name), ""))
-        self._reopened = [other for other in self._reopened if other != name]
-        self._drafts.pop(self._draft_key(name), None)
-        self.past = [*(each for each in self.past if each[0] != seq), (seq, name, value)]
-
-    def undo(self) -> None:
-        """Reopen the last row, with its note.
-
-        Raises:
-            WorkbenchError: There is no label to undo, or the row was labelled again since.
-        """
-        labels = self._session.labels
-        name = labels.last_labelled
-        label = None if name is None else labels.own_labels.get(name)
-        self._session.undo_label()
-        if name is None or label is None:
-            return
-        self._drafts[self._draft_key(name)] = label.note
-        if label.at not in self._note_times:
-            self._reopened = [*(other for other in self._reopened if other != name), name]
-            self.past = [each for each in self.past if each[1] != name]
-
-    def note(self, seq: int, note: str) -> None:
-        """Store a note until the row has a label; with the label if it has one."""
-        name, labels = self._names.get(seq), self._session.labels
-        if name is None:
-            return
-        label = labels.own_labels.get(name)
-        self._drafts[self._draft_key(name)] = note
-        if label is not None and label.note != note:
-            self._session.label(name, label.value, note)
-            self._note_times.add(labels.own_labels[name].at)
-            self._drafts.pop(self._draft_key(name))
-
-    @property
-    def _drafts(self) -> dict[str, str]:
-        """Text to the note that is saved with its label."""
-        return self._session.drafts.notes
-
-    def _draft_key(self, name: str) -> str:
-        """What a note refers to: not other texts with the same id."""
-        return f"{name} {self._session.labels.digest_of(name)}"
-
-
-KEYS = {"good": "1", "bad": "0", "skip": "s", "undo": "u", "note": "n"}
+KEYS = {"good": "1", "bad": "0", "skip": "s", "defer": "d", "undo": "u", "note": "n", "tag": "t"}
 
 _TIPS = {
     "random": "Rows drawn at random: only labels of these are used in findings.",
+    "unlabelled only": "Rows without a label in the data or by anyone, at random: used in findings as random ones are.",
     "class-balanced": "As many accepted as rejected rows: finds errors with fewer labels; rates are weighted accordingly.",
     "disagreement first": "Rows with the largest disagreement: good for finding errors, not for estimating rates.",
     "nearest the pass threshold": "Rows whose score is closest to the threshold: to place it, not for estimating rates.",
@@ -219,6 +37,7 @@ _TIPS = {
     "check the data's labels": "Rows with a label in the data, at random: your label takes precedence and is marked.",
 }
 _PAST = 60
+_MAX_TAGS = 60  # listed, the most frequent first
 
 
 @mode("label", "Label", position=2)
@@ -239,6 +58,7 @@ class LabelMode(Mode):
         deck, labels = self.deck, self._session.labels
         cards = deck.cards()
         own = [label.value for label in labels.own_labels.values()]
+        accepted = self._accepted()
         report: Report | None = self._session.results.report
         return {
             "order": deck.order,
@@ -253,8 +73,10 @@ class LabelMode(Mode):
             "good": own.count(True),
             "bad": own.count(False),
             "skipped": own.count(None),
+            "deferred": deck.n_deferred(),
+            "tags": self._tags(accepted),
             "stats": self._stats(),
-            "past": self._past(),
+            "past": self._past(accepted),
             "heard": self._heard,
             "message": self._message(any_card=bool(cards)),
             "new_labels": report is not None and labels.differ_from(report),
@@ -326,10 +148,26 @@ class LabelMode(Mode):
             report.agreement(self._grader, weighted.labels, weights=weighted.weights) if weighted.n else None
         )
 
-    def _past(self) -> list[dict[str, Any]]:
+    def _tags(self, accepted: list[bool | None] | None) -> list[dict[str, Any]]:
+        """Each tag with the number of its samples by label, and of those on which the grader's verdict differs."""
+        labels = self._session.labels
+        counts: dict[str, dict[str, int]] = {}
+        rows = labels.row_numbers(self.deck.samples)
+        for name, label in labels.latest.items():
+            verdict = accepted[rows[name]] if accepted is not None and name in rows else None
+            differs = verdict is not None and label.value is not None and verdict != label.value
+            for tag in label.tags:
+                line = counts.setdefault(tag, {"good": 0, "bad": 0, "skipped": 0, "differ": 0})
+                line["skipped" if label.value is None else "good" if label.value else "bad"] += 1
+                line["differ"] += differs
+        return [
+            {"name": tag, "count": count, **counts[tag], "where": [{"tag": tag}]}
+            for tag, count in list(labels.tags.items())[:_MAX_TAGS]
+        ]
+
+    def _past(self, accepted: list[bool | None] | None) -> list[dict[str, Any]]:
         """What was decided here, most recent first, and whether the grader agrees."""
         rows = self._session.labels.row_numbers(self.deck.samples)
-        accepted = self._accepted()
         lines = []
         for seq, name, value in self.deck.past[: -_PAST - 1 : -1]:
             row = rows.get(name)
@@ -357,15 +195,21 @@ class LabelMode(Mode):
                 verdicts[int(row)] = passed
         return verdicts
 
-    def do_label(self, action: str, seq: int, note: str, page: str, turn: int) -> None:
-        """Label a card, undo the last label, or store a note."""
+    def do_label(  # one action of a card: its arguments are those of the message
+        self, action: str, seq: int, note: str, page: str, turn: int, tags: list[str] | None = None
+    ) -> None:
+        """Label a card, defer it, undo the last decision, or store a note or tags."""
         try:
             if action == "undo":
                 self.deck.undo()
             elif action == "note":
                 self.deck.note(seq, note)
+            elif action == "tag":
+                self.deck.tag(seq, tags or ())
+            elif action == "defer":
+                self.deck.defer(seq)
             elif action in {"good", "bad", "skip"}:
-                self.deck.decide(action, seq, note)
+                self.deck.decide(action, seq, note, tags or ())
         finally:
             self._heard = {"page": page, "seq": seq, "turn": turn}
 
@@ -384,6 +228,7 @@ class LabelMode(Mode):
         check_name("a labeller", name.strip(), empty=True)
         self._session.labels.set_labeller(name.strip())
         self._session.drafts.notes.clear()
+        self._session.drafts.tags.clear()
         self.deck.restart(keep=False)
 
     def ask_card_piece(self, row: int, part: str, start: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from workbench.app.view.cells import (
     ReasonColumn,
     ScoreColumn,
     TableColumn,
+    TagColumn,
     TextColumn,
     TextWindow,
     sorted_rows,
@@ -47,6 +48,7 @@ MAX_ROWS = 400
 """Maximum rows of one window."""
 
 _SHOWN = ("completion", "expected", "label")
+_MAX_WRITTEN = 20  # row numbers in a line of code
 _SMALL = 5_000  # maximum rows that are indexed immediately rather than in the background
 
 
@@ -62,6 +64,7 @@ class TableSource:
         before: Grades of the selected grader before an edit; None without one.
         find: What is marked in the completions without a search.
         is_changed: Whether a user's label of a sample differs from the data's.
+        tags_of: Returns the tags of a sample's label; None if no label has one.
     """
 
     report: Report
@@ -71,6 +74,7 @@ class TableSource:
     before: Grades | None
     find: Finder
     is_changed: Callable[[str], bool] = field(default=lambda _: False)
+    tags_of: Callable[[str], Sequence[str]] | None = None
 
 
 @dataclass
@@ -157,6 +161,8 @@ class RowsTable:
             yield TextColumn(window, 3, nothing, "expected", "reference", width=72)
         if source.labels is not None:
             yield LabelColumn(source.labels, samples.ids, source.is_changed)
+        if source.tags_of is not None:
+            yield TagColumn(source.tags_of, samples.ids)
         yield from self._score_columns(source)
         roles = set(samples.columns.values())
         frame = samples.frame
@@ -244,6 +250,7 @@ class RowsTable:
             "sort": {"key": key, "descending": descending},
             "first": self.window(0, FIRST),
             "fields": [column.title for column in self._columns.values() if isinstance(column, FieldColumn)],
+            "has_tags": "tags" in self._columns,
         }
 
     def _column_info(self, column: TableColumn) -> dict[str, Any]:
@@ -269,6 +276,7 @@ class ShownRows:
         self._looked: tuple[Condition, ...] = ()  # the chips in the report's form
         self._indexed: Any = None
         self._change: Change | None = None
+        self._samples: Any = None  # of the shown report, whose rows a tag names
 
     def table_data(self, graded: GradedRows, chosen: str, change: Change | None) -> dict[str, Any]:
         """The table as `Table`.
@@ -278,7 +286,8 @@ class ShownRows:
             chosen: The chosen grader.
             change: The effect of its edit; None for none.
         """
-        self._change = change
+        self._change, self._samples = change, graded.report.samples
+        labels = self._session.labels
         has_grades = bool(graded.report.grades)
         self._follow_results()
         if change is None:
@@ -286,7 +295,8 @@ class ShownRows:
         self.table.show(
             TableSource(
                 graded.report, chosen if chosen in graded else "", graded.labels, graded.all_parts,
-                None if change is None else change.grades, self._finder(chosen), self._session.labels.is_changed,
+                None if change is None else change.grades, self._finder(chosen), labels.is_changed,
+                labels.tags_of if labels.has_tags else None,
             )
         )  # fmt: skip
         self._looked = tuple(map(self.resolved, self.table.where))
@@ -316,6 +326,7 @@ class ShownRows:
         Raises:
             ReportError: A condition that is not supported.
         """
+        self._samples = graded.report.samples
         resolved = tuple(map(self.resolved, conditions))
         if graded.report.grades:
             self._session.results.look(*resolved)
@@ -336,10 +347,11 @@ class ShownRows:
         if self._session.results.report is None:
             return
         self._follow_results()
-        if any("changed" in condition for condition in self.table.where):
-            self._session.code.text = (
-                "app.selected"  # no condition of a report expresses which rows an edit changed
-            )
+        if any(
+            {"changed", "tag"} & set(each) or len(each.get("rows", ())) > _MAX_WRITTEN
+            for each in self.table.where
+        ):
+            self._session.code.text = "app.selected"  # no short condition of a report expresses these rows
         else:
             self._session.code.text = rows_code(self.conditions)
 
@@ -367,6 +379,11 @@ class ShownRows:
             words = {True: "good", False: "bad", None: ""}
             frame["label"] = [words[graded.labels[row]] for row in numbers]
         samples: Any = report.samples
+        if self._session.labels.has_tags:
+            own_column = "tags" in map(str, samples.frame.columns)
+            frame["label tags" if own_column else "tags"] = [
+                "; ".join(self._session.labels.tags_of(str(samples.ids[row]))) for row in numbers
+            ]
         data, roles = samples.frame.iloc[numbers], set(samples.columns.values())
         for name in data.columns:
             if name not in roles and str(name) not in frame.columns:
@@ -388,6 +405,8 @@ class ShownRows:
 
     def resolved(self, condition: Condition) -> Condition:
         """A condition of the view in the report's form."""
+        if "tag" in condition and self._samples is not None:
+            return {"rows": self._session.labels.rows_with_tag(self._samples, str(condition["tag"]))}
         if "changed" not in condition:
             return condition
         change, part, nothing = self._change, str(condition["changed"]), np.empty(0, np.intp)

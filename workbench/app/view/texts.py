@@ -321,6 +321,7 @@ _CHIP_WORDS: dict[str, Callable[[Condition], str]] = {
     "score": lambda condition: _range("score", condition["score"]),
     "finding": lambda condition: short_verdict(str(condition["finding"][1])),
     "text": lambda condition: f"“{condition['text']}”",
+    "tag": lambda condition: f"tag: {condition['tag']}",
     "rows": lambda condition: f"{len(condition['rows']):,} rows",
     "changed": lambda condition: CHANGED[condition["changed"]],
     "is": lambda condition: (

@@ -239,6 +239,13 @@ class Workbench(WorkbenchWidget):
         self.session.labels.reload()  # a cell may have labelled meanwhile
         return self.session.labels.for_display(self.samples) or [None] * len(self.samples)
 
+    @property
+    def tags(self) -> list[tuple[str, ...]]:
+        """The tags of each sample's last label, such as kinds of failure; () for none."""
+        self.session.labels.reload()
+        read = self.session.labels.latest
+        return [read[name].tags if name in read else () for name in map(str, self.samples.ids)]
+
     def labels_of(self, samples: Samples) -> list[bool | None] | None:
         """The labels that findings and rates may use, for each of these rows; None if no row has one.
 
@@ -268,6 +275,47 @@ class Workbench(WorkbenchWidget):
                 self.view.saved.open_saved(view)
             else:
                 self.view.saved.open(view)
+
+    def select(self, *which: str | Mapping[str, Any]) -> pd.DataFrame | None:
+        """Select rows, as a click does: all views follow, and `selected` has them.
+
+        Args:
+            which: The name of a selection saved for this dataset, or conditions as `Report.row_numbers` takes them, all
+                of which apply; all rows without any.
+
+        Returns:
+            `selected`: the rows as from `Report.rows`; None before a run.
+
+        Raises:
+            StoreError: No selection of this name is saved.
+            WorkbenchError: Neither a name nor conditions.
+            ReportError: A condition that these rows do not support. Nothing is changed then.
+
+        Example:
+            >>> import workbench as wb
+            >>> app = wb.Workbench(wb.demo_samples("arithmetic"), [wb.Contains()], labels="good", store=None)
+            >>> app.select({"label": False})
+            >>> app.close()
+        """
+        with self.session.guard.lock:
+            self.view.saved.select(*which)
+        return self.selected
+
+    def save_selection(self, name: str) -> None:
+        """Save which rows are selected under a name, in the store; one of the same name is replaced.
+
+        Raises:
+            StoreError: It cannot be saved under this name.
+            WorkbenchError: All rows are shown, or a saved view has this name.
+        """
+        with self.session.guard.lock:
+            self.view.saved.do_save_selection(name)
+
+    @property
+    def selections(self) -> list[str]:
+        """Names of the saved selections of this dataset, sorted."""
+        with self.session.guard.lock:
+            return [saved["name"] for saved in self.view.saved.ask_selections()]
 
     def add(self, grader: Grader | Iterable[Grader]) -> None:
         """Add a grader, or several; one with a known name replaces that grader, unvalidated and not yet run."""
@@ -300,7 +348,7 @@ class ResultsPanel(WorkbenchWidget):
 
 
 class LabelPanel(WorkbenchWidget):
-    """The app opened on Label: 1 for good, 0 for bad, s to skip, u to undo, n for a note. See `WorkbenchWidget` for the arguments."""
+    """The app opened on Label: 1 for good, 0 for bad, s to skip, d to defer, u to undo, n for a note, t for a tag. See `WorkbenchWidget` for the arguments."""
 
     only = "label"
 

@@ -19,6 +19,8 @@ const FITS: Record<Fit | "busy", { icon: IconName; word: string; class: string; 
 };
 /** Width of the first column in pixels, and the minimum width of a platform's. */
 const NAME = 186;
+const NARROW_NAME = 96; // where the other would leave no room for a platform
+const NARROW = 360;
 const COLUMN = 76; // shows a part of the next column if there are more
 const GROUPS = { platform: "platforms", trainer: "trainers and evaluators" } as const;
 const STAR = "* something without effect on scores is not exported, such as a name or a description; hover over a cell to read it.";
@@ -38,15 +40,16 @@ export function FitTable({ data }: { data: ExportData }) {
   const body = useRef<HTMLTableSectionElement>(null);
   const { element: box, width } = useWidth<HTMLDivElement>(0);
   const [left, setLeft] = useState(0);
-  const beyond = beyondEdge(data.platforms.length, width, left);
+  const names = width && width < NARROW ? NARROW_NAME : NAME;
+  const beyond = beyondEdge(data.platforms.length, width, left, names);
   const starred = data.graders.some(({ fits }) => fits.some(hasStar));
   const point = (cell: Element | null) => setNote(cell?.closest("button[data-note]")?.getAttribute("data-note") ?? "");
   return (
     <>
       <div class="fit-scroll scroll" ref={box} onScroll={(event) => setLeft(event.currentTarget.scrollLeft)}>
-        <table class="fit" style={{ minWidth: `${NAME + COLUMN * data.platforms.length}px` }}>
+        <table class="fit" style={{ minWidth: `${names + COLUMN * data.platforms.length}px` }}>
           <caption class="unseen">How each platform supports each grader</caption>
-          <colgroup><col style={{ width: `${NAME}px` }} />{data.platforms.map(({ name }) => <col key={name} />)}</colgroup>
+          <colgroup><col style={{ width: `${names}px` }} />{data.platforms.map(({ name }) => <col key={name} />)}</colgroup>
           <Head data={data} />
           <tbody ref={body} onKeyDown={(event) => walk(event, body.current)} onPointerOver={(event) => point(event.target as Element)} onPointerLeave={() => setNote("")} onFocusIn={(event) => point(event.target as Element)} onFocusOut={() => setNote("")}>
             {data.graders.filter(({ draft }) => !draft).map((line, at) => <GraderRow key={line.name} line={line} data={data} first={at === 0} />)}
@@ -56,15 +59,15 @@ export function FitTable({ data }: { data: ExportData }) {
       </div>
       <div class="fit-foot">
         <p class="small faint fit-note" aria-live="polite">{note || (starred ? STAR : "Hover over a cell to read more; select a platform in the header.")}</p>
-        {beyond > 0 && <button type="button" class="link small more-right" onClick={() => box.current?.scrollBy({ left: box.current.clientWidth - NAME })}>{beyond} more on the right</button>}
+        {beyond > 0 && <button type="button" class="link small more-right" onClick={() => box.current?.scrollBy({ left: box.current.clientWidth - names })}>{beyond} more on the right</button>}
       </div>
     </>
   );
 }
 
 /** How many platforms are beyond the right edge of the table's box. */
-export function beyondEdge(platforms: number, width: number, left: number): number {
-  return width ? Math.max(0, Math.round((NAME + COLUMN * platforms - width - left) / COLUMN)) : 0;
+export function beyondEdge(platforms: number, width: number, left: number, names = NAME): number {
+  return width ? Math.max(0, Math.round((names + COLUMN * platforms - width - left) / COLUMN)) : 0;
 }
 
 function Head({ data }: { data: ExportData }) {

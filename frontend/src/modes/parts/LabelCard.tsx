@@ -1,13 +1,14 @@
 /** The card to decide: its texts, the keys, the note. All cards use one element, so that it retains the focus. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useLink } from "../../context.ts";
 import { Icon, Meaning } from "../../Icon.tsx";
 import type { Card, LabelData, PieceOfText } from "../../protocol.ts";
 import { actOn, NO_KEYS, type LabelAction } from "./labelKeys.ts";
 import type { LabelQueue } from "./labelQueue.ts";
 import { oneLine, plain } from "./Passage.tsx";
+import { TagLine } from "./Tags.tsx";
 import { Turns, type ReadPart } from "./Turns.tsx";
 
 interface Props {
@@ -33,6 +34,7 @@ export function LabelCard({ label, card, queue, children }: Props) {
   return (
     <div class="label-card" role="group" aria-label={card ? `Card ${card.id}` : "No card"} tabIndex={-1} onKeyDown={scroll}>
       {card ? <CardTexts card={card} texts={texts} /> : children}
+      {label && card && <TagLine label={label} card={card} queue={queue} />}
       <Keys label={label} queue={queue} ready={Boolean(card)} />
       <CardFoot label={label} card={card} queue={queue} />
       <Said label={label} card={card} queue={queue} />
@@ -74,6 +76,7 @@ function Keys({ label, queue, ready }: { label: LabelData | null; queue: LabelQu
       {button("good", "Good", <Meaning shape="good" />)}
       {button("bad", "Bad", <Meaning shape="bad" />)}
       {button("skip", "Skip", null)}
+      {button("defer", "Defer", null)}
       {button("undo", "Undo", null)}
     </div>
   );
@@ -103,7 +106,7 @@ function CardFoot({ label, card, queue }: { label: LabelData | null; card: Card 
 
 function Note({ queue, text }: { queue: LabelQueue; text: string }) {
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus({ preventScroll: true }), []);
+  useLayoutEffect(() => field.current?.focus({ preventScroll: true }), []); // before the next key
   const leave = (keep: boolean) => {
     const card = field.current?.closest<HTMLElement>(".label-card");
     if (keep) queue.keepNote(queue.draft.peek() ?? "");

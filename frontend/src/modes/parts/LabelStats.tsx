@@ -6,6 +6,7 @@ import type { LabelData, StripData } from "../../protocol.ts";
 import { Interval, INTERVAL } from "./Interval.tsx";
 import type { LabelQueue, Sent } from "./labelQueue.ts";
 import { oneLine, plain } from "./Passage.tsx";
+import { TagChart } from "./Tags.tsx";
 import { named, Select, Term, truthShape } from "./words.tsx";
 
 type Stat = LabelData["stats"][number];
@@ -19,6 +20,7 @@ export function LabelStats({ label, queue }: { label: LabelData; queue: LabelQue
       {label.new_labels && <UseLabels />}
       <div class="scroll" tabIndex={0} role="group" aria-label="Agreement and decisions">
         {label.stats.length ? label.stats.map((stat) => <StatLine key={stat.name} stat={stat} />) : <NoStats grader={label.grader} />}
+        {label.tags.length > 0 && <TagChart tags={label.tags} />}
         <div class="head past-head">
           <h3>Last decisions</h3>
           <span class="grow" />
@@ -123,7 +125,7 @@ function Same({ past }: { past: Past }) {
 /** Decisions of this page that the kernel has not confirmed and that were not undone since, newest first. */
 function here(sent: Sent[]): Past[] {
   const decided = sent.reduce<Sent[]>((open, each) => {
-    if (each.action === "note") return open;
+    if (each.action === "note" || each.action === "tag" || each.action === "defer") return open;
     const others = open.filter(({ card }) => card?.row !== each.card?.row);
     return each.action === "undo" ? others : [...others, each];
   }, []);

@@ -6,9 +6,9 @@ import type { LabelQueue } from "./labelQueue.ts";
 export type LabelAction = keyof LabelData["keys"];
 
 /** Defaults until the kernel has sent the keys. */
-export const NO_KEYS: LabelData["keys"] = { good: "1", bad: "0", skip: "s", undo: "u", note: "n" };
+export const NO_KEYS: LabelData["keys"] = { good: "1", bad: "0", skip: "s", defer: "d", undo: "u", note: "n", tag: "t" };
 
-const ACTIONS: readonly LabelAction[] = ["good", "bad", "skip", "undo", "note"];
+const ACTIONS: readonly LabelAction[] = ["good", "bad", "skip", "defer", "undo", "note", "tag"];
 const FIELDS = "input, textarea, select, [contenteditable='true']";
 
 let prefix = false; // the previous key was g, which selects another mode
@@ -25,6 +25,7 @@ export function keyAction(event: KeyboardEvent, keys: LabelData["keys"]): LabelA
 
 export function actOn(queue: LabelQueue, action: LabelAction): void {
   if (action === "note") queue.startNote();
+  else if (action === "tag") queue.startTag();
   else if (action === "undo") queue.undo();
   else queue.decide(action);
 }

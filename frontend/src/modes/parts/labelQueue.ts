@@ -10,12 +10,12 @@ import { effect, signal } from "@preact/signals";
 import type { Link } from "../../link.ts";
 import type { Card, LabelData } from "../../protocol.ts";
 
-export type Decision = "good" | "bad" | "skip";
+export type Decision = "good" | "bad" | "skip" | "defer";
 
 /** An action that the kernel may not have confirmed. */
 export interface Sent {
   turn: number;
-  action: Decision | "undo" | "note";
+  action: Decision | "undo" | "note" | "tag";
   card: Card | null; // null for an undo of a decision that was made before this page opened
   undone?: Decision; // of an undo: what was decided
 }
@@ -27,6 +27,8 @@ export class LabelQueue {
   readonly sent = signal<Sent[]>([]);
   /** The note being typed, null for none. */
   readonly draft = signal<string | null>(null);
+  /** Whether a tag is being chosen. */
+  readonly tagging = signal(false);
   /** Why the last key had no effect. */
   readonly refusal = signal({ text: "", count: 0 });
 
@@ -45,6 +47,7 @@ export class LabelQueue {
     if (!card) return this.refuse("no card yet: key ignored");
     const note = this.draft.peek() ?? card.note;
     this.draft.value = null;
+    this.tagging.value = false;
     this.refusal.value = { text: "", count: 0 };
     this.send({ action, card: { ...card, note } }, note);
     this.decided.push({ card: { ...card, note }, action });
@@ -58,6 +61,7 @@ export class LabelQueue {
     const last = this.decided.pop();
     if (!last && !this.past) return this.refuse("nothing to undo");
     this.draft.value = null;
+    this.tagging.value = false;
     this.send({ action: "undo", card: last?.card ?? null, undone: last?.action }, "");
     if (last) this.cards.value = [last.card, ...this.cards.peek()];
     return true;
@@ -77,8 +81,26 @@ export class LabelQueue {
   startNote(): boolean {
     const card = this.current();
     if (!card) return this.refuse("no card yet: key ignored");
+    this.tagging.value = false;
     this.draft.value ??= card.note;
     return true;
+  }
+
+  /** Start choosing a tag. */
+  startTag(): boolean {
+    if (!this.current()) return this.refuse("no card yet: key ignored");
+    this.draft.value = null;
+    this.tagging.value = true;
+    return true;
+  }
+
+  /** Set the current card's tags; they are sent with the decision, too. */
+  setTags(tags: string[]): void {
+    const [card, ...rest] = this.cards.peek();
+    if (!card) return;
+    const tagged = { ...card, tags };
+    this.send({ action: "tag", card: tagged }, card.note);
+    this.cards.value = [tagged, ...rest];
   }
 
   /** The current card; none if the queue has run out or an earlier row is being restored. */
@@ -99,7 +121,8 @@ export class LabelQueue {
     this.turn += 1;
     this.sent.value = [...this.sent.peek(), { ...what, turn: this.turn }];
     const { page } = this.link;
-    this.link.tell({ do: "label", action: what.action, seq: what.card?.seq ?? -1, note, page, turn: this.turn });
+    const { action, card } = what;
+    this.link.tell({ do: "label", action, seq: card?.seq ?? -1, note, tags: card?.tags ?? [], page, turn: this.turn });
   }
 
   /** Take over the kernel's cards, and apply unconfirmed actions to them. */
@@ -114,7 +137,10 @@ export class LabelQueue {
     const before = this.cards.peek()[0];
     const shown = stays ? keepFirst(cards, before) : cards;
     this.cards.value = shown;
-    if (shown[0]?.row !== before?.row) this.draft.value = null;
+    if (shown[0]?.row !== before?.row) {
+      this.draft.value = null;
+      this.tagging.value = false;
+    }
     if (name !== this.name) this.decided = [];
     this.forgetOpen(label.cards, sent);
     this.name = name;
@@ -122,11 +148,11 @@ export class LabelQueue {
     this.sent.value = sent;
   }
 
-  /** A card that the kernel still has was not decided there, so there is nothing to undo. */
+  /** A card that the kernel still has was not decided there, so there is nothing to undo; a deferred one comes again. */
   private forgetOpen(cards: Card[], sent: Sent[]): void {
     const open = new Set(cards.map(({ row }) => row));
     const under = new Set(sent.map(({ card }) => card?.row));
-    this.decided = this.decided.filter(({ card }) => under.has(card.row) || !open.has(card.row));
+    this.decided = this.decided.filter(({ card, action }) => action === "defer" || under.has(card.row) || !open.has(card.row));
   }
 }
 
@@ -136,7 +162,8 @@ export function replay(cards: Card[], sent: Sent[]): Card[] {
     if (!card) return open;
     const others = open.filter(({ row }) => row !== card.row);
     if (action === "undo") return [card, ...others];
-    return action === "note" ? open.map((each) => (each.row === card.row ? { ...each, note: card.note } : each)) : others;
+    if (action === "note" || action === "tag") return open.map((each) => (each.row === card.row ? { ...each, note: card.note, tags: card.tags } : each));
+    return others;
   }, cards);
 }
 
@@ -145,20 +172,20 @@ function keepFirst(cards: Card[], first: Card | undefined): Card[] {
   return found ? [found, ...cards.filter((card) => card !== found)] : cards;
 }
 
-export type Tally = Pick<LabelData, "done" | "good" | "bad" | "skipped">;
+export type Tally = Pick<LabelData, "done" | "good" | "bad" | "skipped" | "deferred">;
 
-const COUNTED = { good: "good", bad: "bad", skip: "skipped" } as const;
+const COUNTED = { good: "good", bad: "bad", skip: "skipped", defer: "deferred" } as const;
 
 /** The kernel's counts and those still to be stored. */
 export function tally(label: LabelData, sent: Sent[]): Tally {
-  const { done, good, bad, skipped } = label;
-  const counts = { done, good, bad, skipped };
+  const { done, good, bad, skipped, deferred } = label;
+  const counts = { done, good, bad, skipped, deferred };
   for (const { action, undone } of sent) {
     const decision = action === "undo" ? undone : action;
-    if (!decision || decision === "note") continue;
+    if (!decision || decision === "note" || decision === "tag") continue;
     const step = action === "undo" ? -1 : 1;
     counts[COUNTED[decision]] += step;
-    counts.done += step;
+    if (decision !== "defer") counts.done += step;
   }
   return counts;
 }
