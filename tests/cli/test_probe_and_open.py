@@ -95,7 +95,7 @@ def test_a_probe_as_json(folder, capsys):
     assert shown["score"] == 1.0
 
 
-@pytest.mark.parametrize(("fail_on", "code"), [("error", 1), ("warning", 1), ("never", 0)])
+@pytest.mark.parametrize(("fail_on", "code"), [("error", 1), ("question", 1), ("never", 0)])
 def test_findings_end_a_probe_as_chosen(folder, fail_on, code):
     command = ["probe", "reward.py:near", "--samples", "rows.jsonl", "--tries", "0", "--fail-on", fail_on]
     assert main(command) == code

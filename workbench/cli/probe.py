@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from workbench.analysis.finding import Finding
     from workbench.probes import Probe
 
-_FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
+_FAIL_ON = {"error": ("error",), "question": ("error", "question"), "never": ()}
 """Severities of findings with which the command exits with 1, by the value of --fail-on."""
 
 _TEXT = 160
@@ -171,7 +171,7 @@ def _verdicts(probes: list[tuple[str, Probe]], *, made: bool) -> Iterator[str]:
             yield f"verdict: {one_line(name)}: not probed: {_why_unscored(probe)}"
             continue
         if not errors:
-            more = f"; {counted(others, 'warning')} to decide" if others else ""
+            more = f"; {counted(others, 'question')} to decide" if others else ""
             yield f"verdict: {one_line(name)}: no error found with {probe.tries:,} texts{more}{_caveat(probe, made)}"
             continue
         yield f"verdict: {one_line(name)}: {counted(len(errors), 'error')} found with {probe.tries:,} texts"
