@@ -333,7 +333,7 @@ export interface ProbeData {
   busy: boolean;
   why_not: string; // "" if it can be probed
   lead: string; // "1,204 texts tried on 40 rows: 2 holes found."; "" before
-  holes: { number: number; shape: Shape; sentence: string; text: string; score: string; good: boolean | null }[];
+  holes: { number: number; shape: Shape; sentence: string; text: string; score: string; good: boolean | null; question: boolean; allowed: boolean }[];
 }
 
 export interface SavedData {
@@ -536,6 +536,7 @@ export type Action =
   | { do: "try_keep" }
   | { do: "try_probe" }
   | { do: "try_hole"; number: number; keep: boolean }
+  | { do: "try_allow"; number: number; allowed: boolean } // a question of the probe
   | { do: "try_saved"; number: number } // try it again
   | { do: "try_drop"; number: number }
   | { do: "label"; action: "good" | "bad" | "skip" | "defer" | "undo" | "note" | "tag"; seq: number; note: string; tags: string[]; page: string; turn: number }

@@ -233,3 +233,34 @@ def using_code(page):
     }
     exec(page.code, space)
     return str(space["probe"])
+
+
+def test_a_question_is_marked_as_intended_with_one_click(page_of):
+    """The grader keeps it: the next probe lists it as allowed, an export has it; a second click takes it back."""
+    rows = [
+        {"id": f"r{n}", "prompt": f"Name {n}, 1 and 2", "completion": f"1, 2, {n}", "expected": f"1, 2, {n}"}
+        for n in range(3, 23)
+    ]
+    source = (
+        "async def grade(thread):\n"
+        "    right = (thread.metadata or {}).get('expected', '')\n"
+        "    return float({*(thread.completion() or '').split(', ')} == {*right.split(', ')})\n"
+    )
+    page = page_of(rows, (wb.FunctionGrader.from_source(source, name="same"),)).opened()
+    page.tell("mode", mode="try")
+    page.tell("try_probe")
+    found = page.try_out["probe"]
+    number = next(hole["number"] for hole in found["holes"] if "entry twice" in hole["sentence"])
+    assert found["holes"][number]["question"]
+    before = found["lead"]
+    page.tell("try_allow", number=number, allowed=True)
+    assert page.try_out["probe"]["holes"][number]["allowed"]
+    assert page.try_out["probe"]["lead"] != before
+    assert "probe.allow('entry-twice')" in page.code
+    assert page.session.graders.chosen_suite().entries[0].allows == ("entry-twice",)
+    page.tell("try_probe")
+    again = page.try_out["probe"]["holes"]
+    number = next(hole["number"] for hole in again if "entry twice" in hole["sentence"])
+    assert again[number]["allowed"]
+    page.tell("try_allow", number=number, allowed=False)
+    assert page.session.graders.chosen_suite().entries[0].allows == ()

@@ -77,6 +77,7 @@ class GraderList(HasTraits):
         self._given: frozenset[str] = frozenset()
         self._from_cells: dict[str, Grader] = {}  # the last grader that a cell defined, by name
         self._unticked: set[str] = set()  # drafts that join the run once their validation passes
+        self._allows: dict[str, tuple[str, ...]] = {}  # findings of a probe that are intended
         self._ran: dict[str, Entry] = {}  # what ran, for each grader whose grades are shown
         self.by_name, self.validations = {}, {}
 
@@ -120,6 +121,7 @@ class GraderList(HasTraits):
             if edited or (name not in previous._given and cell_grader in {None, cell_before}):
                 self.add(grader, name=name)
                 self._from_cells |= {} if cell_before is None else {name: cell_before}
+        self._allows = {**previous._allows, **self._allows}
         self.removed = previous.removed
         self.choose(name for name in self.by_name if name in previous.chosen or name not in previous.by_name)
 
@@ -258,12 +260,15 @@ class GraderList(HasTraits):
             WorkbenchError: No such grader.
         """
         chosen = set(names)
-        if missing := chosen - set(self.by_name):
+        self._require(chosen)
+        with self._guard.lock:
+            self.chosen = tuple(name for name in self.by_name if name in chosen)
+
+    def _require(self, names: Iterable[str]) -> None:
+        if missing := {*names} - set(self.by_name):
             raise WorkbenchError(
                 f"unknown grader {min(missing)!r}", expected=", ".join(map(repr, self.by_name))
             )
-        with self._guard.lock:
-            self.chosen = tuple(name for name in self.by_name if name in chosen)
 
     def note_run(self, entries: Mapping[str, Entry], shown: Collection[str]) -> None:
         """Record a run; a grader that was changed since must run again.
@@ -284,7 +289,19 @@ class GraderList(HasTraits):
         """A grader with its settings in the suite, such as weight and negation; a redefined one retains them."""
         in_suite = {entry.name: entry for entry in self.suite.entries} if self.suite else {}
         grader = self.by_name[name]
-        return replace(in_suite[name], grader=grader) if name in in_suite else Entry(grader, name)
+        entry = replace(in_suite[name], grader=grader) if name in in_suite else Entry(grader, name)
+        return replace(entry, allows=self._allows[name]) if name in self._allows else entry
+
+    def allow(self, name: str, kind: str, *, allowed: bool) -> None:
+        """Mark a kind of finding of a grader's probe as intended, or no longer: exports and certificates have it.
+
+        Raises:
+            WorkbenchError: No such grader.
+        """
+        self._require([name])
+        with self._guard.lock:
+            others = [other for other in self.entry(name).allows if other != kind]
+            self._allows[name] = tuple([*others, kind] if allowed else others)
 
     def chosen_entries(self, without: Collection[str] = ()) -> Mapping[str, Entry]:
         """The selected graders by name, except some names."""

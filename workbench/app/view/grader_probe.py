@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.analysis.finding import shape_of
+from workbench.analysis.finding import Severity, shape_of
 from workbench.app.session.action import grader_code
 from workbench.app.session.grader_text import waits_for
 from workbench.app.view.cells import score_text
 from workbench.app.view.texts import shown_name
-from workbench.core.display_text import one_line, shown
+from workbench.core.display_text import counted, one_line, shown
 from workbench.core.errors import WorkbenchError
 from workbench.graders.combine import Entry
 from workbench.probes import probe
@@ -35,12 +35,14 @@ class Hole:
         row: Id of the row that it is a completion of.
         text: The completion.
         good: Whether it must be accepted; None if unknown.
+        kind: The finding that it is a text of.
         data: As the page shows it.
     """
 
     row: str
     text: str
     good: bool | None
+    kind: str
     data: dict[str, Any]
 
 
@@ -78,7 +80,7 @@ class GraderProbe:
         done = None
         try:
             found = probe(entry, rows, progress=False)
-            done = (entry, _lead(found), _holes(found))
+            done = (entry, _tried(found), _holes(found))
         finally:
             with session.guard.lock:
                 self._running, self._done = None, done or self._done
@@ -89,6 +91,21 @@ class GraderProbe:
         """A text by its number; None for one that is not shown."""
         holes = [] if self._done is None else self._done[2]
         return holes[number] if 0 <= number < len(holes) else None
+
+    def allow(self, number: int, allowed: bool) -> None:
+        """Mark a question as intended, or no longer; the lock is held."""
+        hole = self.hole(number)
+        if hole is None or self._done is None:
+            return
+        name = self._done[0].name
+        self._session.graders.allow(name, hole.kind, allowed=allowed)
+        hole.data["allowed"] = allowed
+        lines = [f"probe = wb.probe({grader_code(name)}, app.samples)"]
+        kinds = [each.kind for each in self._done[2] if each.data["allowed"]]
+        self._session.code.text = "\n".join(
+            [*lines, f"suite = probe.allow({', '.join(map(repr, kinds))})" if kinds else "probe"]
+        )
+        self._changed()
 
     def data(self, name: str) -> dict[str, Any]:
         """The state as `ProbeData`.
@@ -103,17 +120,23 @@ class GraderProbe:
             "grader": shown_name(name),
             "busy": self._running is not None and self._running == entry,
             "why_not": "no grader is selected" if entry is None else waits_for(entry.grader),
-            "lead": "" if done is None else done[1],
+            "lead": "" if done is None else _lead(done[1], done[2]),
             "holes": [] if done is None else [hole.data for hole in done[2]],
         }
 
 
-def _lead(found: Probe) -> str:
-    tried = f"{found.tries:,} texts tried on {len(found.samples):,} rows"
-    if not found.tries:
+def _tried(found: Probe) -> str:
+    return f"{found.tries:,} texts tried on {len(found.samples):,} rows" if found.tries else ""
+
+
+def _lead(tried: str, holes: list[Hole]) -> str:
+    """What was tried, the number of holes, and of the questions that are open."""
+    if not tried:
         return "Nothing to try: no row has a reference or a correct completion to start from."
-    holes = len(found.findings)
-    return f"{tried}: {'no hole found' if not holes else '1 hole found' if holes == 1 else f'{holes:,} holes found'}."
+    n_holes = sum(not hole.data["question"] for hole in holes)
+    n_open = sum(hole.data["question"] and not hole.data["allowed"] for hole in holes)
+    told = f"{tried}: {counted(n_holes, 'hole') if n_holes else 'no hole'} found"
+    return f"{told}, {counted(n_open, 'question')} open." if n_open else f"{told}."
 
 
 def _holes(found: Probe) -> list[Hole]:
@@ -121,7 +144,7 @@ def _holes(found: Probe) -> list[Hole]:
     report = found.report
     labels: Any = report.labels
     holes: list[Hole] = []
-    for finding in found.findings[:_MAX_HOLES]:
+    for finding in (*found.findings, *found.allowed)[:_MAX_HOLES]:
         rows = np.array(finding.rows, dtype=int)
         if not len(rows):
             continue
@@ -135,7 +158,10 @@ def _holes(found: Probe) -> list[Hole]:
             "text": one_line(texts[row], _TEXT),
             "score": score_text(report.grades[found.grader], row),
             "good": good,
+            "question": finding.severity is Severity.QUESTION,
+            "allowed": finding in found.allowed,
         }
         source = str(found.samples.ids[found.sources[row]])
-        holes.append(Hole(source, texts[row], good, data))
+        data["question"] = data["question"] or data["allowed"]
+        holes.append(Hole(source, texts[row], good, finding.kind, data))
     return holes

@@ -98,6 +98,10 @@ class TryMode(Mode):
             self.do_try_keep()
         self.show_code()
 
+    def do_try_allow(self, number: int, allowed: bool) -> None:
+        """Mark a question of the probe as intended, or no longer."""
+        self._probe.allow(number, allowed)
+
     def opened(self) -> None:
         """Start with the row in the reader."""
         self.open(self._session.results.row)

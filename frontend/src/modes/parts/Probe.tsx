@@ -18,18 +18,23 @@ export function Probe({ probe }: { probe: ProbeData }) {
       {why && <p class="small mute">Not probed here: it {why}.</p>}
       {lead && <p class="small mute" role="status">{lead}</p>}
       <ul>
-        {holes.map(({ number, shape, sentence, text, score, good }) => (
+        {holes.map(({ number, shape, sentence, text, score, good, question, allowed }) => (
           <li key={number}>
             <Meaning shape={shape} small />
             <div>
               <p class="small">{sentence}</p>
               <p class="line">
                 <span class="mono cut text" title={text}>{text || "(empty)"}</span>
-                <span class="small mute">score {score || "none"}{good !== null && `, must be ${good ? "accepted" : "rejected"}`}</span>
+                <span class="small mute">score {score || "none"}{good !== null && !allowed && `, must be ${good ? "accepted" : "rejected"}`}</span>
               </p>
               <p class="line">
                 <button type="button" class="link small" onClick={() => link.tell({ do: "try_hole", number, keep: false })}>Try this text</button>
                 <button type="button" class="link small" onClick={() => link.tell({ do: "try_hole", number, keep: true })}>Save as a regression row</button>
+                {question && (
+                  <button type="button" class="link small" aria-pressed={allowed} title="Exports and certificates keep it; no score changes" onClick={() => link.tell({ do: "try_allow", number, allowed: !allowed })}>
+                    {allowed ? "Intended: undo" : "Intended"}
+                  </button>
+                )}
               </p>
             </div>
           </li>
