@@ -24,6 +24,7 @@ def test_every_mode_in_jupyterlab_and_the_same_after_a_reload(browser, lab):
         walk = Walk(notebook, "lab")
         walk.all("from-lab.json")
         assert (lab.notebooks / "from-lab.json").stat().st_size > 0
+        walk.graded()  # the findings follow the labels in the background
         walk.finding()
         walk.at(".grid .tr").click()
         walk.at(".reader").wait_for()

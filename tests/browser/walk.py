@@ -29,9 +29,10 @@ GRADED = """() => {
   const app = find(document);  // marimo shows it in a shadow root
   return app !== null && app.querySelector('.g .bar') !== null && app.querySelector('.working') === null
     && app.querySelector(':is(.answer, .outcome).old, .fit-cell.busy') === null
+    && ![...app.querySelectorAll('.other-text')].some(note => note.innerText.startsWith('Labels changed'))
     && !/^(grading|starting)\\b/.test(app.querySelector('.state').innerText.trim());
 }"""
-"""Whether the graders have bars, and nothing is under way or answers an older text."""
+"""Whether the graders have bars, and nothing is under way, answers an older text or is without the last labels."""
 
 
 def number_in(text: str) -> int:

@@ -301,12 +301,15 @@ class Actions:
             for _ in range(_FOLLOWS):  # labels that come meanwhile are used as well
                 report: Report | None = session.results.report
                 if report is None or not session.labels.differ_from(report):
-                    return
-                session.use_labels(
-                    shows_code=False
-                )  # the line is still the label's, or that of a click meanwhile
-        finally:
+                    break
+                # The shown line is still the label's, or that of a click meanwhile.
+                session.use_labels(shows_code=False)
+        except BaseException:
             self._follows = False
+            raise
+        with session.guard.lock:
+            self._follows = False
+            self.follow_labels()  # a label that came after the last look
 
     def do_look(self, where: list[Condition]) -> None:
         """Show the rows that meet these conditions."""
