@@ -311,6 +311,15 @@ def test_the_outcomes_are_right_in_19_of_20_checks():
     assert outcomes.count(FAIL) <= 24
 
 
+def test_a_margin_of_zero_has_no_plan():
+    """No number of rows shows that a mean did not drop at all, unless the effect is large enough to plan with."""
+    now = np.array([1.0, 0.0, 1.0, 1.0])
+    found = on_drop("g", np.array([0.0, 1.0, 1.0, 1.0]), now, np.arange(4), max_drop=0.0)
+    assert (found.outcome, found.needed) == (INCONCLUSIVE, 0)
+    assert on_drop("g", now, now, np.arange(4), max_drop=0.0).outcome is PASS
+    assert on_drop("g", now, 1 - now, np.arange(4), max_drop=9.0).outcome is PASS
+
+
 def test_documents_escape_what_they_contain():
     """Names and texts of rows cannot break XML, Markdown, or an annotation's line."""
     bad = "a<b>&\"'|`]]>\x00\x1b[2J\n::error::x"

@@ -235,7 +235,9 @@ def on_drop(
         p = mean.p_below(-margin) if value < -margin else mean.p_above(-margin)
         growth = growth_needed(p, ALPHA)
         planned = _clusters_for(mean, margin) if growth is None else math.ceil(mean.clusters * growth)
-        needed = max(1, planned - mean.clusters)
+        needed = (
+            max(1, planned - mean.clusters) if planned else 0
+        )  # with a margin of 0 no number can be computed
     sentence = (
         f"{subject} {signed(value)} on {counted(n, 'row')} of both runs (one-sided 95 % bounds {signed(lo)} and {signed(hi)}; "
         f"{limit_text}); {counted(int((gaps != 0).sum()), 'row')} changed"
