@@ -12,7 +12,7 @@ export function ChosenHead({ chosen }: { chosen: Chosen }) {
   return (
     <div class="head">
       <h2 class="name cut" title={chosen.name}>{chosen.name}</h2>
-      <span class="small faint cut grow">{chosen.draft ? "draft" : chosen.title}</span>
+      <span class="small faint cut grow" title={chosen.draft ? "draft" : chosen.title}>{chosen.draft ? "draft" : chosen.title}</span>
       {version && <span class="small faint version" title={storedText(chosen)}>{version}</span>}
       {chosen.scores && (
         <button type="button" class="btn icon plain stretch" aria-pressed={view.tall.value} aria-label="higher editor" title={view.tall.value ? "Lower editor" : "Higher editor"} onClick={() => view.stretch(!view.tall.value)}>

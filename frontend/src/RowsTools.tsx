@@ -33,19 +33,21 @@ function Search({ table }: { table: Table }) {
   const [words, setWords] = useState(table.search);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const sent = useRef(table.search);
+  const typed = useRef(table.search); // before it is drawn: a table that arrives meanwhile must not undo a key
   const send = (text: string) => {
     clearTimeout(timer.current);
-    sent.current = text;
+    typed.current = sent.current = text;
     tell({ do: "search", text });
   };
   const type = (text: string) => {
+    typed.current = text;
     setWords(text);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => send(text), SEARCH_PAUSE);
   };
   // A click on a finding ends a search: the field follows, but not while it has unsent text.
   useEffect(() => {
-    if (words === sent.current) setWords((sent.current = table.search));
+    if (typed.current === sent.current) setWords((typed.current = sent.current = table.search));
   }, [table.search, table.revision]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const onKeyDown = (event: KeyboardEvent) => {

@@ -89,7 +89,7 @@ function Run() {
   }
   return (
     <button type="button" class={`btn ${shape === "old" ? "main" : ""}`} disabled={!can} title={plan} onClick={() => tell({ do: "run" })}>
-      <Icon name="play" small />Run{cost && <span class="cost">{cost}</span>}
+      <Icon name="play" small />Run{cost && <span class="cost" aria-hidden="true">{cost}</span>}
     </button>
   );
 }

@@ -168,6 +168,19 @@ describe("filters and search", () => {
     expect(model.done("search").map(({ text }) => text)).toEqual(["euro"]);
   });
 
+  it("keeps what is typed while another table arrives", async () => {
+    const { model, getByRole } = show(<Rows />, { table: tableData({ search: "", revision: 1 }) });
+    const field = getByRole("searchbox") as HTMLInputElement;
+    model.set({ table: tableData({ search: "", revision: 2 }) });
+    fireEvent.input(field, { target: { value: "a" } });
+    await settle();
+    model.set({ table: tableData({ search: "", revision: 3 }) });
+    await settle();
+    expect(field.value).toBe("a");
+    vi.advanceTimersByTime(SEARCH_PAUSE);
+    expect(model.done("search").map(({ text }) => text)).toEqual(["a"]);
+  });
+
   it("removes a filter by its cross", () => {
     const { model, getByRole } = show(<Rows />);
     fireEvent.click(getByRole("button", { name: "remove the filter known bad" }));

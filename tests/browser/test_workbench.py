@@ -28,6 +28,7 @@ def test_every_mode_in_jupyterlab_and_the_same_after_a_reload(browser, lab):
         walk.finding()
         walk.at(".grid .tr").click()
         walk.at(".reader").wait_for()
+        notebook.expect(walk.app.locator(".other-text", has_text="Labels changed")).to_have_count(0)
         before = notebook.page.evaluate(STATE)
         notebook.save_and_reload()
         again = Walk(notebook, "lab-reloaded")
@@ -53,6 +54,7 @@ def test_notebook_7_answers_clicks_and_keys(browser, notebook7):
         walk.read()
         walk.focus()
         walk.press("b", "m", "a", "d", "d", "x", "y")
+        walk.wait_shown(500)  # x shows all rows
         walk.keys()
         walk.label()
         walk.press("b", "m", "a", "d", "d")

@@ -62,6 +62,13 @@ def test_an_unknown_price_is_named(page_of):
     assert "no price for our-model-7 in wb.judges.PRICES" in page.head["plan"]
 
 
+def test_a_client_without_a_model_has_no_cost(page_of):
+    """Such as prepared replies: nothing is shown, and the plan counts the requests."""
+    page = page_of(graders=(judge_of(""),)).opened()
+    assert page.head["cost"] == ""
+    assert "At least 60 requests" in page.head["plan"]
+
+
 def test_a_prompt_that_does_not_fit_costs_nothing(page_of):
     """Such rows fail in the run; code has no cost."""
     page = page_of(graders=(judge_of(user_template="{{nothing}}"), *RULES)).opened()

@@ -29,7 +29,7 @@ class CostEstimate:
         requests: Requests per row.
         dollars: US dollars per row, at most: prompts at list price, and replies up to the judge's limit or else 1,000
             tokens. None if the price of a model is unknown.
-        model: The model whose price is unknown; "" if it is known.
+        model: The model whose price is unknown; "" if it is known, or the client names no model.
         n: Rows that were read.
     """
 
@@ -67,7 +67,7 @@ def _estimate(grader: Grader, rows: Samples) -> CostEstimate | None:
         n += 1
         n_requests += len(questions)
         for question in questions:
-            unknown = unknown or (question.model or "no model") * (question.price is None)
+            unknown = unknown or question.model * (question.price is None)
             dollars += CostEstimator().estimate(question).money
     if not n:
         return None
