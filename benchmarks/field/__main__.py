@@ -117,12 +117,12 @@ def known_holes(results: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Hol
 
 
 def probed_functions(results: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """Package, version and result of each function that this version contains."""
+    """Package, version and result of each function that was probed."""
     return [
         (result["package"], result["version"], function)
         for result in results
         for function in result["functions"]
-        if "absent" not in function
+        if "absent" not in function and "error" not in function
     ]
 
 

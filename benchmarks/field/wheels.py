@@ -7,6 +7,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import types
@@ -47,6 +48,7 @@ def fetch(requirement: str, cache: Path) -> Path:
     ]
     done = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
     if done.returncode:
+        shutil.rmtree(part, ignore_errors=True)
         raise RuntimeError(f"pip could not install {requirement}: {done.stderr.strip()[-400:]}")
     part.rename(folder)
     return folder

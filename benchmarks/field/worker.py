@@ -12,7 +12,6 @@ import inspect
 import io
 import json
 import math
-import resource
 import sys
 import time
 import types
@@ -247,6 +246,8 @@ def _plain(value: Any) -> Any:
 
 
 def main() -> None:
+    import resource  # not on every platform
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("package")
     parser.add_argument("version")

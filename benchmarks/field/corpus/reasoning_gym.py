@@ -26,6 +26,22 @@ _TASKS = (
     ("games", "survo", "Survo"),
     ("graphs", "quantum_lock", "QuantumLock"),
     ("logic", "knights_knaves", "KnightsKnaves"),
+    ("algebra", "polynomial_multiplication", "PolynomialMultiplication"),
+    ("algorithmic", "cryptarithm", "Cryptarithm"),
+    ("algorithmic", "group_anagrams", "GroupAnagrams"),
+    ("algorithmic", "jugs", "Jugs"),
+    ("algorithmic", "sentence_reordering", "SentenceReordering"),
+    ("algorithmic", "string_insertion", "StringInsertion"),
+    ("algorithmic", "string_manipulation", "StringManipulation"),
+    ("arithmetic", "bitwise_arithmetic", "BitwiseArithmetic"),
+    ("arithmetic", "dice", "Dice"),
+    ("arithmetic", "number_format", "NumberFormat"),
+    ("games", "mini_sudoku", "MiniSudoku"),
+    ("games", "n_queens", "NQueens"),
+    ("games", "puzzle24", "Puzzle24"),
+    ("games", "sokoban", "Sokoban"),
+    ("games", "tower_of_hanoi", "Hanoi"),
+    ("graphs", "shortest_path", "ShortestPath"),
     ("probability", "coin_flip", "CoinFlip"),
 )
 
@@ -68,6 +84,15 @@ _HOLES = {
             names=r"entry|additional|twice",
             claim="Words after the sorted ones are ignored.",
             fix="require the same number of words",
+        ),
+    ),
+    "puzzle24": (
+        Hole(
+            text="6 + 6 + 6 + 6",
+            accepted=True,
+            names=r"another row|one text|one-for-all|other-answer",
+            claim="Any four numbers that make 24 are right: they are not compared with the given ones.",
+            fix="compare `sorted(used_numbers)` with the given numbers",
         ),
     ),
     "coin_flip": (

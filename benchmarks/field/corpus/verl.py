@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.field.corpus import Function, Hole, Package
-from benchmarks.field.corpus.rows import FACTS, LATEX, SUMS
+from benchmarks.field.corpus.rows import FACTS, LATEX, SUMS, TOOLS
 
 _SCORE = "verl.utils.reward_score"
 _ISSUE = "checked by a call"
@@ -94,6 +94,21 @@ _DAPO = (
         fix='strip a final "." from the extracted result',
         source=_ISSUE,
     ),
+)
+
+
+def _parameters(call: str) -> str:
+    """A tool call with the key that this package reads."""
+    return call.replace('"arguments"', '"parameters"')
+
+
+_CALLS = tuple(
+    {
+        "prompt": row["prompt"],
+        "reference": _parameters(row["reference"]),
+        **{name: [_parameters(one) for one in row[name]] for name in ("right", "wrong")},
+    }
+    for row in TOOLS
 )
 
 PACKAGE = Package(
@@ -211,6 +226,15 @@ PACKAGE = Package(
                     fix="use `compute_score` (exact match), or bound the length of the result",
                 ),
             ),
+        ),
+        Function(
+            name="rlla",
+            target=f"{_SCORE}.rlla:compute_score",
+            call="fn('', '<|im_start|>assistant\\n' + text, '<think>Yes.</think>\\n<tool_call>\\n' + reference + '\\n</tool_call>',"
+            " {'experiment_name': 'qwen'})",
+            rows=_CALLS,
+            shape="<think>This needs a tool.</think>\n<tool_call>\nRESULT\n</tool_call>",
+            description="tool calls: names, keys, values, and the form",
         ),
         Function(
             name="prime_math",
