@@ -151,7 +151,7 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
 
     Only for scores with more than two levels: for two levels acceptance already shows it.
     """
-    rows = [row for row in base.rows[:_ROWS] if row.reference]
+    rows = [row for row in base.rows[:_ROWS] if row.reference and row.others]
     if base.rule.mark is not None or not rows:
         return []
     once = {row.number: (row.say(row.other), row.say(row.reference)) for row in rows}

@@ -40,10 +40,11 @@ def source_of(fn: Any) -> str:
     """Source texts, and the texts, lists and patterns of the module that they name, as assignments."""
     texts: dict[str, str] = {}
     constants: dict[str, str] = {}
+    fn = inspect.unwrap(getattr(fn, "fn", fn))  # of an adapter the function that it calls, not its helpers
     for code in codes_of(fn):
         with contextlib.suppress(OSError, TypeError, SyntaxError):
             texts.setdefault(code.co_qualname, textwrap.dedent(inspect.getsource(code)))
-    spaces = [getattr(_function_of(inspect.unwrap(getattr(fn, "fn", fn))), "__globals__", {})]
+    spaces = [getattr(_function_of(fn), "__globals__", {})]
     for name in {name for code in codes_of(fn) for name in code.co_names}:
         value = spaces[0].get(name)
         value = value.pattern if isinstance(value, re.Pattern) else value

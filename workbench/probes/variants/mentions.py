@@ -10,6 +10,8 @@ from workbench.probes.shapes import apart, mentions
 from workbench.probes.variants import ProbeRow, variant
 
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
+_SHORT = 4
+"""Maximum words of a reference that is glued to other letters. Workbench limit."""
 _ADVICE = "check the final result of the completion, not whether the reference occurs anywhere in it"
 
 
@@ -120,7 +122,8 @@ def only_thought(row: ProbeRow) -> Iterable[str | None]:
 def inside_another(row: ProbeRow) -> Iterable[str | None]:
     """Letters or digits glued before, after, and on both sides."""
     answer = row.reference
-    if not answer or row.json is not None or row.is_code:
+    # Letters before a long text are a slip at its edge, not another word.
+    if not answer or row.json is not None or row.is_code or len(answer.split()) > _SHORT:
         return
     glued: Iterable[str]
     if row.value is not None:
@@ -237,7 +240,7 @@ def truncated(row: ProbeRow) -> Iterable[str | None]:
 )
 def keyword_heap(row: ProbeRow) -> Iterable[str | None]:
     """A sentence's words, sorted backwards."""
-    if len(row.words) >= 5:
+    if len([word for word in row.words if len(word) > 2 and word.isalpha()]) >= 4 and len(row.words) >= 5:
         heap = " ".join(sorted(row.words, key=str.lower, reverse=True))
         if _WORDS.findall(heap) != _WORDS.findall(row.reference):
             yield row.say(heap)

@@ -189,7 +189,8 @@ def entry_added(row: ProbeRow) -> Iterable[str | None]:
     if listed:
         entries, mark = listed
         numbers = all(
-            isinstance(entry, int | float) or number_in(str(entry)) is not None for entry in entries
+            isinstance(entry, int | float) or all(number_in(part) is not None for part in str(entry).split())
+            for entry in entries
         )
         more = 987_654 if numbers else "Zuborek"
         yield row.say(_written([*entries, more], mark))
