@@ -4,7 +4,7 @@ Run it from the repository's folder, as `python -m benchmarks.in_browser [--rows
 with what the browser tests need. A time ends with the second frame after the result is in the page. For an edit and a search it excludes the
 pause after the last key that the app waits for (0.3 s and 0.15 s); everything else is counted: the page, the transfer to the
 kernel and back, grading, and drawing. The base of an edit is the time for grading the same text alone in that kernel; that of opening is the smallest anywidget; that of
-a click is the time in which the page alone draws two frames. `--edits 500` also measures the kernel's memory over so many edits of
+a click is the time in which the page alone draws two frames. `--edits 500` also measures the kernel's memory over that number of edits of
 the first number of rows: its growth after the first tenth, when caches are full.
 """
 

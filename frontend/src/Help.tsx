@@ -1,6 +1,6 @@
 /** Keys and terms, in a dialog over the view. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "./Icon.tsx";
 import { useView } from "./view.ts";
 
@@ -50,7 +50,7 @@ export function Help() {
   const view = useView();
   const dialog = useRef<HTMLDivElement>(null);
   const close = () => (view.help.value = false);
-  useEffect(() => {
+  useLayoutEffect(() => { // before the next key
     const root = dialog.current?.getRootNode() as Document | ShadowRoot | undefined;
     const before = root?.activeElement as HTMLElement | null | undefined;
     dialog.current?.querySelector("button")?.focus();

@@ -1,6 +1,6 @@
 /** Label: a card over the rows, handled by the page immediately; decisions that are not stored yet are counted. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useLink } from "../context.ts";
 import type { LabelData } from "../protocol.ts";
 import { CardAhead, LabelCard } from "./parts/LabelCard.tsx";
@@ -14,7 +14,7 @@ export function Label() {
   const queue = queueOf(link);
   const label = link.state.label.value;
   const root = useRef<HTMLDivElement>(null);
-  useEffect(() => focusCard(root.current), []);
+  useLayoutEffect(() => focusCard(root.current), []); // before the next key
   const onKeyDown = (event: KeyboardEvent) => {
     const action = keyAction(event, label?.keys ?? NO_KEYS);
     if (!action) return;
