@@ -563,3 +563,59 @@ _case(
         for dish in ("rice", "soup", "fish", "beans", "bread", "tea", "pasta", "eggs")
     ],
 )
+
+sums = [(3, 5, 8), (7, 2, 14), (9, 4, 36), (6, 5, 11), (8, 3, 24), (12, 4, 8), (10, 7, 17), (15, 3, 5)]
+_case(
+    "any_numbers",
+    r"number",
+    "got = re.search(r'<answer>([0-9+*/() -]+)</answer>', text)\ntry:\n    return 1.0 if got and eval(got[1]) == row['target'] else 0.0\nexcept (SyntaxError, ZeroDivisionError):\n    return 0.0",
+    "got = re.search(r'<answer>([0-9+*/() -]+)</answer>', text)\ntry:\n    return 1.0 if got and eval(got[1]) == row['target'] and sorted(re.findall(r'[0-9]+', got[1])) == sorted(map(str, row['numbers'])) else 0.0\nexcept (SyntaxError, ZeroDivisionError):\n    return 0.0",
+    [
+        dict(
+            prompt=f"Reach {c} with {a} and {b}, each used exactly once. Put the expression into <answer></answer>.",
+            numbers=[a, b],
+            target=c,
+            answers=[f"<answer>{a} {sign} {b}</answer>" for sign in "+-*/"] + ["I see no way."],
+        )
+        for a, b, c in sums
+    ],
+)
+towns = ["Arlen", "Brack", "Corvo", "Dunmore", "Elst", "Farn", "Gort", "Holm"]
+_case(
+    "any_citation",
+    r"source|cit",
+    "return 1.0 if re.search(r'\\[[0-9]+\\]', text) and row['year'] in text else 0.0",
+    "cited = re.findall(r'\\[([0-9]+)\\]', text)\nreturn 1.0 if cited and all(1 <= int(n) <= 2 for n in cited) and row['year'] in text else 0.0",
+    [
+        dict(
+            prompt=f"When was {town} founded? Cite a source.\n[1] {town} was founded in {1800 + n}.\n[2] {town} has a mill.",
+            year=str(1800 + n),
+            answers=[
+                f"It was founded in {1800 + n} [1].",
+                f"In {1800 + n}.",
+                "I do not know [2].",
+                f"In {1800 + n}, the source states [1].",
+            ],
+        )
+        for n, town in enumerate(towns)
+    ],
+)
+_case(
+    "invented_argument",
+    r"argument",
+    "try:\n    call = json.loads(text)\nexcept ValueError:\n    return 0.0\nif not isinstance(call, dict) or not isinstance(call.get('arguments'), dict):\n    return 0.0\nreturn 1.0 if call.get('name') == row['call']['name'] and all(call['arguments'].get(key) == value for key, value in row['call']['arguments'].items()) else 0.0",
+    "try:\n    call = json.loads(text)\nexcept ValueError:\n    return 0.0\nreturn 1.0 if call == row['call'] else 0.0",
+    [
+        dict(
+            prompt=f"Call the tool open_door with the number of the door as JSON with name and arguments: door {n}.",
+            call={"name": "open_door", "arguments": {"door": n}},
+            answers=[
+                '{"name": "open_door", "arguments": {"door": %d}}' % n,
+                '{"name": "open_door", "arguments": {"door": %d}}' % (n + 1),
+                "{}",
+                '{"arguments": {"door": %d}, "name": "open_door"}' % n,
+            ],
+        )
+        for n in range(11, 20)
+    ],
+)

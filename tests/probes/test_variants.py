@@ -98,6 +98,9 @@ class TestEveryTransformation:
             "prints-verdict",
             "zero-for-tiny",
             "emptied-tags",
+            "not-given",
+            "no-such-source",
+            "extra-argument",
         }
         assert name in needs_more or any(list(VARIANTS[name].make(row)) for row in rows())
 

@@ -172,15 +172,17 @@ def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[list[str]]:
 def _excludes(board: Board, rule: AcceptanceRule, texts: Sequence[str]) -> bool:
     """Whether rows reject the texts of rows with another one."""
     pairs = []
+    labels = _labels(texts)
     for row, text in enumerate(texts):
         others = [
             other
             for other in dict.fromkeys([*texts[row + 1 :], *texts[:row]])
-            if other and text and apart(other, text)
+            if other and text and (apart(other, text) or (other in labels and other != text))
         ]
         pairs += [(row, other) for other in others[:2]]
     board.grade(pairs)
-    return rule.share(board, pairs) <= _EXCLUSIVE
+    # Of two labels one may contain the other, which a hole accepts.
+    return rule.share(board, pairs) <= (HALF if labels else _EXCLUSIVE)
 
 
 def contrast_pairs(board: Board, others: Sequence[tuple[str, ...]], seed: int, *, judge: bool) -> list[Pair]:
@@ -280,11 +282,30 @@ def wrong_completions(row: int, references: Sequence[str], seed: int) -> tuple[s
     reference = references[row]
     if not reference:
         return ()
-    pool = sorted({other for other in references if other and apart(other, reference)})
+    labels = _labels(references)
+    pool = sorted(
+        {other for other in references if other and (apart(other, reference) or other in labels)}
+        - {reference}
+    )
     Random(f"{seed}-{row}").shuffle(pool)  # noqa: S311 (no secret)
     near = sorted(pool, key=lambda other: abs(len(other) - len(reference)) > 3)[:2]
     made = [other for other in _made_up(reference) if apart(other, reference)]
     return tuple(dict.fromkeys([*near, *made]))[:2]
+
+
+_MAX_LABELS = 8
+"""Maximum number of different references that are labels, if rows share them. Workbench limit."""
+
+
+def _labels(references: Sequence[str]) -> set[str]:
+    """The references of a task with few labels, of which each is another one even if it contains another."""
+    known = [reference for reference in references if reference]
+    some = set(known)
+    return (
+        some
+        if 1 < len(some) <= min(_MAX_LABELS, len(known) // 2) and all(text.isalpha() for text in some)
+        else set()
+    )
 
 
 def _made_up(reference: str) -> list[str]:

@@ -30,7 +30,7 @@ _ENTRY_KINDS = (
     re.compile(r"[^\W\d]{2,}"),
 )
 """Entries of one kind: sources, letters, numbers and words."""
-_SEPARATORS = (", ", "", "\n", "; ", " ")
+_SEPARATORS = (", ", "", "\n", "; ", " ", " or ")
 
 UNIVERSAL = Variant(
     "one-for-all", "reject", "one text in rows whose correct completions exclude each other", lambda _: (), alarm="always", rank=29,

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from workbench.analysis.finding import Finding, Severity
 from workbench.core.display_text import counted, one_line
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.references import HALF, MOST
-from workbench.probes.shapes import PLAIN
+from workbench.probes.shapes import PLAIN, mentions
 from workbench.probes.signs import reason
 from workbench.probes.tried import Family
 
@@ -39,8 +41,8 @@ _OF_STUBS = frozenset({"stub", "equal-object", "prints-verdict", "exits-early"})
 _MIN_SHARE = 0.9
 """Share of a consequence's rows that its cause has to reach."""
 _FEW_FAILURES = 3
-_LAST_EMPTY = 13
-"""Highest rank of transformations whose texts contain no result."""
+_LAST_EMPTY, _OF_A_TASK = 13, 14
+"""Highest rank of transformations whose texts contain no result, and lowest rank of those that belong to a task."""
 
 
 def leading(case: ProbeCase, proven: Sequence[Family]) -> list[Finding]:
@@ -353,8 +355,11 @@ def _order(case: ProbeCase, family: Family) -> tuple[int, float]:
 def _severity(case: ProbeCase, family: Family) -> Severity:
     """Accepting wrong texts is worse than rejecting correct ones: a trained policy finds and exploits it.
 
-    A grader that accepts the number alone may ignore the unit on purpose: only its author can decide.
+    A grader that accepts the number alone may ignore the unit on purpose: only its author can decide. The same is true of a
+    text on the only row of its kind.
     """
+    if len(family.wrong_rows) < _least(family):
+        return Severity.QUESTION
     if (
         family.variant.name == "as-it-is"
         and family.share.value < HALF
@@ -364,6 +369,7 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
     if (
         family.variant.expects == "accept"
         or family.variant.question
+        or (family.variant.rank < _OF_A_TASK and not case.reads and _is_forbidding(case))
         or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
@@ -388,8 +394,47 @@ def _is_alarm(case: ProbeCase, family: Family) -> bool:
         return False
     if family.variant.question and rejects and family.share.value < HALF:
         return False
-    least = family.variant.least if rejects else 2
-    return len(family.wrong_rows) >= (least if len(family.rows) >= _FEW_ROWS else 2)
+    # A reference that is rejected in one row is worth a look, as is the only row of its kind.
+    least = (
+        1 if family.variant.name == "as-it-is" and not case.judge else min(_least(family), len(family.rows))
+    )
+    return len(family.wrong_rows) >= least
+
+
+def _least(family: Family) -> int:
+    """Rows that have to be misgraded for an error."""
+    least = family.variant.least if family.variant.expects == "reject" else 2
+    return least if len(family.rows) >= _FEW_ROWS else 2
+
+
+_FORBIDDEN = 0.4
+"""Share of the rejected completions that contain the text of a column, which no accepted one does. Workbench limit."""
+
+
+def _is_forbidding(case: ProbeCase) -> bool:
+    """Whether rows show that texts are rejected for what they contain, such as a secret in a column: any other text is accepted."""
+    names = {
+        name
+        for row in case.base.rows
+        for name, value in row.columns.items()
+        if isinstance(value, str) and len(value) > 2
+    }
+    for name in names:
+        pairs = [
+            (text in row.accepted, mentions(text, str(row.columns.get(name) or "")))
+            for row in case.base.rows
+            for text in row.own
+        ]
+        rejected = [has for is_accepted, has in pairs if not is_accepted]
+        accepted = [has for is_accepted, has in pairs if is_accepted]
+        if (
+            len(rejected) > 1
+            and np.mean(rejected) >= _FORBIDDEN
+            and accepted
+            and np.mean(accepted) <= 1 - MOST
+        ):
+            return True
+    return False
 
 
 def _is_meant(case: ProbeCase, family: Family) -> bool:

@@ -46,6 +46,11 @@ class RemovedGrader(NamedTuple):
     order: tuple[str, ...]
 
 
+def scored_alike(one: Entry, other: Entry) -> bool:
+    """Whether two entries give the same scores: they may differ in what their probes allow."""
+    return replace(one, allows=()) == replace(other, allows=())
+
+
 class GraderList(HasTraits):
     """Graders by name, with their settings in the suite they were given in.
 
@@ -281,7 +286,9 @@ class GraderList(HasTraits):
             ran = {**self._ran, **entries}
             self._ran = {name: entry for name, entry in ran.items() if name in shown}
             current = {
-                name for name, entry in entries.items() if name in self.by_name and self.entry(name) == entry
+                name
+                for name, entry in entries.items()
+                if name in self.by_name and scored_alike(self.entry(name), entry)
             }
             self.unrun = (self.unrun | (entries.keys() & self.by_name.keys())) - current
 

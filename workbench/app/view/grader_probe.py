@@ -11,6 +11,7 @@ import numpy as np
 from workbench.analysis.finding import Severity, shape_of
 from workbench.app.session.action import grader_code
 from workbench.app.session.grader_text import waits_for
+from workbench.app.session.graders import scored_alike
 from workbench.app.view.cells import score_text
 from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line, shown
@@ -115,10 +116,12 @@ class GraderProbe:
         """
         graders = self._session.graders
         entry = graders.entry(name) if name in graders.by_name else None
-        done = self._done if self._done is not None and self._done[0] == entry else None
+        done = self._done
+        if done is not None and (entry is None or not scored_alike(done[0], entry)):
+            done = None
         return {
             "grader": shown_name(name),
-            "busy": self._running is not None and self._running == entry,
+            "busy": self._running is not None and entry is not None and scored_alike(self._running, entry),
             "why_not": "no grader is selected" if entry is None else waits_for(entry.grader),
             "lead": "" if done is None else _lead(done[1], done[2]),
             "holes": [] if done is None else [hole.data for hole in done[2]],
@@ -130,7 +133,7 @@ def _tried(found: Probe) -> str:
 
 
 def _lead(tried: str, holes: list[Hole]) -> str:
-    """What was tried, the number of holes, and of the questions that are open."""
+    """What was tried, the number of holes, and of those that are for the author to decide."""
     if not tried:
         return "Nothing to try: no row has a reference or a correct completion to start from."
     n_holes = sum(not hole.data["question"] for hole in holes)

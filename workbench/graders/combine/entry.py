@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import partial
 from os import PathLike
 from typing import Any, Self
@@ -112,7 +112,7 @@ class Entry:
     extractor: Extractor | None = None
     on_error: str = "fail"
     negate_errors: bool = False
-    allows: tuple[str, ...] = field(default=(), compare=False)
+    allows: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.grader, Grader):

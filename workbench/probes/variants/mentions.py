@@ -122,7 +122,7 @@ def only_thought(row: ProbeRow) -> Iterable[str | None]:
 def inside_another(row: ProbeRow) -> Iterable[str | None]:
     """Letters or digits glued before, after, and on both sides."""
     answer = row.reference
-    # Letters before a long text are a slip at its edge, not another word.
+    # Letters before a long text are a slip at its edge, and do not change what it states.
     if not answer or row.json is not None or row.is_code or len(answer.split()) > _SHORT:
         return
     glued: Iterable[str]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
+from workbench.probes.shapes import mentions as is_mentioned
 from workbench.probes.shapes import parsed_json
 from workbench.probes.variants import ProbeRow, variant
 
@@ -16,7 +19,7 @@ _MOST = 3
 
 _ONCE = re.compile(
     r"\bexactly once\b|\bonly once\b|\bonce each\b|\beach\b[^.?!]{0,40}\bonce\b|\b(?:no|without|not)\b[^.?!]{0,20}\b(?:repeat|repetition|duplicat|twice)|"
-    r"\bmore than once\b|\bdistinct\b|\bno two\b",
+    r"\bmore than once\b|\bno two\b",
     re.IGNORECASE,
 )
 """Words of a prompt that lets each entry be used once."""
@@ -27,28 +30,90 @@ def _accepted(row: ProbeRow) -> list[str]:
     return sorted(row.accepted, key=len)[:_MOST]
 
 
+_TAGGED = re.compile(r"<([a-z_]+)>([^<]*)</\1>\s*\Z|\\boxed\{([^{}]*)\}\s*\Z")
+"""The last tag or box of a completion that ends with it."""
+
+
+def _expressions(row: ProbeRow) -> Iterator[tuple[str, str, ast.expr]]:
+    """Accepted completions that are, or end with, an expression of whole numbers: the text, the expression, its tree."""
+    for text in _accepted(row):
+        found = _TAGGED.search(text)
+        inner = (found[2] or found[3] or "").strip() if found else text.strip()
+        if (tree := _arithmetic(inner)) is not None:
+            yield text, inner, tree
+
+
 @variant(
     "once-only", "reject", "an accepted completion that uses an entry more or less often, although the prompt has each used exactly once",
     alarm="always", rank=29, least=2, judges=False, asked=True, advice="count each entry: compare sorted lists, not sets",
 )  # fmt: skip
 def once_only(row: ProbeRow) -> Iterable[str | None]:
-    """The same value with a number more or less, or a list with an entry repeated at its end."""
+    """The same value with a number more or less, or a list of what the prompt names with an entry repeated at its end."""
     if not _ONCE.search(row.prompt):
         return
+    for text, inner, tree in _expressions(row):
+        yield from (_with_last(text, inner, other) for other in _same_value(inner, tree))
     for text in _accepted(row):
-        if (tree := _arithmetic(text)) is not None:
-            yield from _same_value(text, tree)
-            continue
         for mark in _MARKS:
-            entries = [entry for entry in text.strip().split(mark) if entry]
+            entries = [entry.strip() for entry in text.strip().split(mark) if entry.strip()]
             if len(entries) > 2 and len(text) <= 400:
-                yield mark.join([*entries, entries[0]])
+                if all(is_mentioned(row.prompt, entry) for entry in entries) and _arithmetic(text) is None:
+                    yield mark.join([*entries, entries[0]])
                 break
+
+
+@variant(
+    "not-given", "reject", "an expression of other numbers than the prompt gives", alarm="always", rank=28, least=2, judges=False, asked=True,
+    advice="compare the numbers of the expression with those of the row, each as often as it is given",
+)  # fmt: skip
+def not_given(row: ProbeRow) -> Iterable[str | None]:
+    """The value of an accepted expression as a sum of one, if the prompt has each number used once."""
+    if not _ONCE.search(row.prompt):
+        return
+    for text, inner, tree in _expressions(row):
+        value = _value(tree)
+        if value is not None and value.denominator == 1 and not is_mentioned(row.prompt, str(value - 1)):
+            yield _with_last(text, inner, f"{value - 1} + 1")
+
+
+def _with_last(text: str, part: str, other: str) -> str:
+    """A text with the last occurrence of a part replaced: a thought before it may have the same."""
+    before, _, after = text.rpartition(part)
+    return before + other + after
+
+
+def _value(tree: ast.expr) -> Fraction | None:
+    """The value of an expression of whole numbers; None if it divides by zero."""
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, int):
+        return Fraction(tree.value)
+    if (
+        isinstance(tree, ast.UnaryOp)
+        and isinstance(tree.op, ast.USub)
+        and (inner := _value(tree.operand)) is not None
+    ):
+        return -inner
+    if not isinstance(tree, ast.BinOp) or type(tree.op) not in _OPERATORS:
+        return None
+    left, right = _value(tree.left), _value(tree.right)
+    if left is None or right is None or (isinstance(tree.op, ast.Div) and right == 0):
+        return None
+    result: Fraction = _OPERATORS[type(tree.op)](left, right)
+    return result
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+}  # fmt: skip
 
 
 def _arithmetic(text: str) -> ast.expr | None:
     """The expression of whole numbers that a text is; None if it is anything else."""
-    if len(text) > 200 or not re.fullmatch(r"[\d\s()+*/-]+", text) or not re.search(r"\d\s*[-+*/]", text):
+    if (
+        len(text) > 200
+        or not re.fullmatch(r"[\d\s()+*/-]+", text)
+        or not re.search(r"\d\s*[-+*/]", text)
+        or "**" in text
+    ):
         return None
     try:
         return ast.parse(text.strip(), mode="eval").body
@@ -64,10 +129,10 @@ def _same_value(text: str, tree: ast.expr) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, int)
     ]
     for number in dict.fromkeys(number for number in numbers if number):
-        yield f"({text.strip()})*{number}/{number}"
-        yield f"({text.strip()})+{number}-{number}"
-    shorter = re.sub(r"\s*[*/]\s*1(?!\d)|(?<!\d)1\s*\*\s*", "", text.strip(), count=1)
-    if shorter and shorter != text.strip():
+        yield f"({text})*{number}/{number}"
+        yield f"({text})+{number}-{number}"
+    shorter = re.sub(r"\s*[*/]\s*1(?!\d)|(?<!\d)1\s*\*\s*", "", text, count=1)
+    if shorter and shorter != text:
         yield shorter
 
 
@@ -200,8 +265,47 @@ _TAGS = re.compile(r"<([a-z_]+)>(.*?)</\1>", re.DOTALL)
     question=True, asked=True, advice="require some content in each tag: .+? instead of .*?, and strip it",
 )  # fmt: skip
 def emptied_tags(row: ProbeRow) -> Iterable[str | None]:
-    """The tags of an accepted completion with one line end in each."""
+    """The tags of an accepted completion that has nothing outside them, with one line end in each."""
     for text in _accepted(row):
+        if re.search(r"\w", _TAGS.sub("", text)):
+            continue
         emptied = _TAGS.sub(lambda found: f"<{found[1]}>\n</{found[1]}>", text)
         if emptied != text:
             yield emptied
+
+
+_CITED = re.compile(r"\[(\d{1,3})\]")
+
+
+@variant(
+    "no-such-source", "reject", "an accepted completion that cites sources that do not exist", alarm="always", rank=29, least=2, judges=False,
+    asked=True, advice="compare the cited numbers with the row's sources",
+)  # fmt: skip
+def no_such_source(row: ProbeRow) -> Iterable[str | None]:
+    """Every cited number with 90 added, if the prompt numbers its sources."""
+    if not _CITED.search(row.prompt):
+        return
+    for text in _accepted(row):
+        other = _CITED.sub(lambda found: f"[{int(found[1]) + 90}]", text)
+        if other != text:
+            yield other
+
+
+_MORE_KEYS = re.compile(
+    r"\b(?:more|extra|additional|further|other|any) (?:keys|fields|arguments|properties|parameters|entries)\b",
+    re.IGNORECASE,
+)
+
+
+@variant(
+    "extra-argument", "reject", "a call with an argument that was made up", alarm="always", rank=46, least=2, judges=False, question=True,
+    asked=True, advice="compare the names of all arguments, not only those that are expected",
+)  # fmt: skip
+def extra_argument(row: ProbeRow) -> Iterable[str | None]:
+    """The arguments of an accepted call in JSON and one more, unless the prompt allows others."""
+    if _MORE_KEYS.search(row.prompt):
+        return
+    for text in _accepted(row):
+        found = re.search(r'("(?:arguments|parameters)"\s*:\s*\{)\s*(?=")', text)
+        if found:
+            yield f'{text[: found.end(1)]}"zuborek": true, {text[found.end() :]}'
