@@ -14,11 +14,15 @@ _LEAST = 2
 _VALUES = 2
 """Maximum number of different references that are named. Workbench limit."""
 
+_LETTERS = 3
+"""Maximum number of first characters that are named: more of them describe the rows, not the cause. Workbench limit."""
+
 _Property = tuple[str, Callable[[str], bool]]
 
 _OF_TEXT: tuple[_Property, ...] = (
     ("is empty", lambda text: not text.strip()),
     ("is negative", lambda text: (number_in(text) or 0) < 0),
+    ("is positive", lambda text: (number_in(text) or 0) > 0),
     (
         "has a decimal point",
         lambda text: number_in(text) is not None and "." in text,
@@ -71,7 +75,7 @@ def _starts(
     references: Mapping[int, str], some: set[str]
 ) -> Iterator[tuple[str, Mapping[int, str], Callable[[str], bool]]]:
     letters = {text[:1] for text in some}
-    if 0 < len(letters) <= 8:
+    if 0 < len(letters) <= _LETTERS:
         listed = ", ".join(sorted(map(repr, letters)))
         yield f"whose reference begins with {listed}", references, lambda text: text[:1] in letters
 
