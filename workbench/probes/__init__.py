@@ -21,6 +21,7 @@ from workbench.judges.budget import Budget, as_budget
 from workbench.judges.kinds import Judge
 from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, Pair, as_suite, without_prompts
+from workbench.probes.column_values import of_columns
 from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.references import MOST, AcceptanceRule, rule_of
@@ -207,7 +208,7 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
     found = families(plan.board, base, made)
     if found and not plan.judge:
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
-        found += [*more, *universal(plan.board, base, found)]
+        found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base, found)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 

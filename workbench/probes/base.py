@@ -150,6 +150,7 @@ def establish(
                     references[row], written[row], samples.threads[row].metadata or {}
                 ),
                 wants_nothing=row in nothing,
+                conversation="\n".join(turn.content or "" for turn in samples.threads[row].messages()),
             )
         )
     sentences = sum(tried.rate(shape, rule) >= MOST for shape in simple[1:])

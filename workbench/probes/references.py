@@ -140,7 +140,64 @@ def references_in_columns(board: Board, mined: Mined, pass_threshold: float | No
         n_taken = sum(rule.takes(board, *pair) for pair in held)
         if len({text for _, text in held}) > 1 and n_taken >= MOST * len(held):
             return tuple(column) if _excludes(board, rule, column) else ("",) * len(samples)
+    return _references_in_completions(board, mined, prompts, pass_threshold)
+
+
+_SHOWN = 3
+"""Fewest rows whose accepted completions show the value of a column. Workbench limit."""
+
+
+def _references_in_completions(
+    board: Board, mined: Mined, prompts: Sequence[str], pass_threshold: float | None
+) -> tuple[str, ...]:
+    """The values of a column that accepted completions have inside them, and that no other row's value can replace there."""
+    samples = board.samples
+    rows = range(len(samples))
+    board.grade((row, text) for row in rows for text in board.own_texts(row))
+    rule = rule_of(board.outcomes.values(), {}, pass_threshold=pass_threshold)
+    accepted = {row: [text for text in board.own_texts(row) if rule.takes(board, row, text)] for row in rows}
+    known = [row for row in rows if accepted[row]]
+    for column in _columns_as_entries(samples, mined):
+        found = {row: _shown(column[row], accepted[row]) for row in known}
+        frames = {row: one for row, one in found.items() if one is not None}
+        values = {row: value for row, (value, _, _) in frames.items()}
+        texts = [values.get(row, column[row][0] if column[row] else "") for row in rows]
+        if (
+            len(frames) < max(_SHOWN, MOST * len(known))
+            or len(set(values.values())) < 2
+            or _are_stated(board, prompts, texts)
+        ):
+            continue
+        if _excludes(board, rule, texts, {row: (before, after) for row, (_, before, after) in frames.items()}):
+            return tuple(texts)
     return ("",) * len(samples)
+
+
+def _columns_as_entries(samples: Samples, mined: Mined) -> Iterable[list[list[str]]]:
+    """The columns that the source names: each row's texts, several where it has a list of short texts."""
+    roles = {name for role, name in samples.columns.items() if role != "reference"}
+    for name in samples.frame.columns:
+        if name in roles or not re.search(rf"[\"']{re.escape(str(name))}[\"']", mined.text):
+            continue
+        values = [(thread.metadata or {}).get(str(name)) for thread in samples.threads]
+        if all(isinstance(value, str | int | float | list | None) for value in values):
+            listed = [value if isinstance(value, list) else [value] for value in values]
+            yield [
+                [text for one in some if isinstance(one, str | int | float) and (text := as_text(one))]
+                for some in listed
+            ]
+
+
+def _shown(entries: Sequence[str], accepted: Sequence[str]) -> tuple[str, str, str] | None:
+    """The one entry that an accepted completion has as a whole word, with the text before and after it; None for several."""
+    for text in sorted(accepted, key=len):
+        if len(entries) > 1 and _names_several(text, entries):
+            return None
+        for entry in sorted(entries, key=len, reverse=True):
+            places = [*re.finditer(rf"(?<!\w){re.escape(entry)}(?!\w)", text, re.IGNORECASE)]
+            if places:
+                return entry, text[: places[-1].start()], text[places[-1].end() :]
+    return None
 
 
 def last_prompt(thread: StringThread) -> str:
@@ -150,8 +207,15 @@ def last_prompt(thread: StringThread) -> str:
 
 
 def _are_stated(board: Board, prompts: Sequence[str], column: Sequence[str]) -> bool:
-    """Whether the prompts state a column's values, which no completion equals: then they are requirements, such as a keyword."""
+    """Whether the prompts state a column's values, which no completion equals: then they are requirements, such as a keyword.
+
+    A prompt that states all the values there are lists what may be chosen from.
+    """
     stated = [row for row, text in enumerate(column) if text and mentions(prompts[row], text)]
+    some = {text for text in column if text}
+    choices = [row for row in stated if len(some) <= _MAX_LABELS and all(mentions(prompts[row], one) for one in some)]
+    if len(some) > 1 and len(choices) >= MOST * len(column):
+        return False
     equal = any(same(board.samples_text(row), column[row]) for row in stated)
     return len(stated) >= MOST * sum(map(bool, column)) and not equal
 
@@ -169,17 +233,25 @@ def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[list[str]]:
                 yield [glue.join(map(as_text, value)) if isinstance(value, list) else "" for value in values]
 
 
-def _excludes(board: Board, rule: AcceptanceRule, texts: Sequence[str]) -> bool:
-    """Whether rows reject the texts of rows with another one."""
+def _excludes(
+    board: Board,
+    rule: AcceptanceRule,
+    texts: Sequence[str],
+    frames: Mapping[int, tuple[str, str]] | None = None,
+) -> bool:
+    """Whether rows reject the texts of rows with another one, alone or with the text before and after it."""
     pairs = []
     labels = _labels(texts)
     for row, text in enumerate(texts):
+        if frames is not None and row not in frames:
+            continue
+        before, after = frames[row] if frames is not None else ("", "")
         others = [
             other
             for other in dict.fromkeys([*texts[row + 1 :], *texts[:row]])
             if other and text and (apart(other, text) or (other in labels and other != text))
         ]
-        pairs += [(row, other) for other in others[:2]]
+        pairs += [(row, f"{before}{other}{after}") for other in others[:2]]
     board.grade(pairs)
     # Of two labels one may contain the other, which a hole accepts.
     return rule.share(board, pairs) <= (HALF if labels else _EXCLUSIVE)

@@ -113,7 +113,7 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
                 continue
             texts = list(dict.fromkeys(variant.make(row)))
             if variant.expects == "reject":
-                texts = [text for text in texts if not row.is_right(text)]
+                texts = [text for text in texts if not row.is_right(text) and not row.is_near(text)]
                 if variant.rank >= _CHANGED:
                     texts = [text for text in texts if not row.names_alternative(text)]
             for text in texts[:1] if judge else texts:

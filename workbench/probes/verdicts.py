@@ -38,6 +38,8 @@ _ANY_ANSWER = _BESIDE | {
 """Consequences of accepting any completion, regardless of its content."""
 _OF_STUBS = frozenset({"stub", "equal-object", "prints-verdict", "exits-early"})
 """Consequences of accepting any program, or any text."""
+_OF_LETTERS = frozenset({"padding", "format-shell", "json-shell", "opener", "gibberish", "refusal", "prompt-echo", "inside-another", "one-for-all"})
+"""Consequences of reading a letter inside a word."""
 _MIN_SHARE = 0.9
 """Share of a consequence's rows that its cause has to reach."""
 _FEW_FAILURES = 3
@@ -233,6 +235,8 @@ def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
     causes = [cause for cause in ("gibberish", "stub") if cause != name]
     if name in _OF_STUBS and max(shares.get(cause, 0.0) for cause in causes) >= least:
         return True
+    if name in _OF_LETTERS and shares.get("letter-in-word", 0.0) >= least:
+        return True
     no_meaning = max(shares.get(cause, 0.0) for cause in ("gibberish", "padding", "opener"))
     if no_meaning and no_meaning >= least and (name in _BESIDE or name == "glued"):
         return True
@@ -370,6 +374,7 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
         family.variant.expects == "accept"
         or family.variant.question
         or (family.variant.rank < _OF_A_TASK and not case.reads and _is_forbidding(case))
+        or (family.variant.gross and not case.base.distinct and len(family.wrong_rows) < _SYSTEMATIC * len(family.rows))
         or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):

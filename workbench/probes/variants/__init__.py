@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from workbench.core.discovery import load_modules, refuse_taken
 from workbench.core.python_text import parse
-from workbench.probes.shapes import Mined, number_in, number_with_words, parsed_json, plainly, same
+from workbench.probes.shapes import Mined, number_in, number_with_words, numbers_in, parsed_json, plainly, same
 from workbench.probes.shapes import mentions as is_mentioned
 
 
@@ -97,6 +97,16 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 """Words of a prompt that requires the result and nothing else."""
+_WITHIN_SHARE = re.compile(
+    r"(?:within|\u00b1|\+/-|plus or minus|tolerance (?:of|is)|margin of|up to|off by|error of|accurate to)[^.\d\n]{0,25}(\d+(?:\.\d+)?)\s*(?:%|percent|per cent)",
+    re.IGNORECASE,
+)
+_WITHIN_NUMBER = re.compile(
+    r"(?:within|\u00b1|\+/-|plus or minus|tolerance (?:of|is)|margin of|off by)[^.\d\n]{0,25}(\d+(?:\.\d+)?)(?![\d.]*\s*(?:%|percent|per cent))",
+    re.IGNORECASE,
+)
+_TOLERANCE = re.compile(r"(?:^|_)(?:tol|tolerance|margin|slack|epsilon|eps|delta)(?:$|_)", re.IGNORECASE)
+"""Names of columns with the difference that is allowed."""
 _CODE = re.compile(r"[(){};=<>\[\]\\]|^\s*(?:def|return|import|SELECT|class)\b")
 _PROGRAM = re.compile(
     r"^\s*(?:(?:async\s+)?def|class|import|from|return|for|while|SELECT|INSERT|UPDATE|WITH)\b", re.MULTILINE
@@ -124,6 +134,7 @@ class ProbeRow:
         columns: The row's columns by name.
         own: The completions that the data has for this row.
         accepted: Those of them that the grader accepts.
+        conversation: All turns before the completion.
         wants_nothing: Whether the reference is the empty text while others are not: an empty completion is correct.
     """
 
@@ -143,6 +154,7 @@ class ProbeRow:
     own: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
     wants_nothing: bool = False
+    conversation: str = field(default="", repr=False)
 
     @property
     def random(self) -> Random:
@@ -225,6 +237,23 @@ class ProbeRow:
         if any(same(said, one) for one in self.alternatives):
             return True
         return bool(self.reference) and said in {self.reference, self.say(self.reference).strip()}
+
+    @cached_property
+    def tolerance(self) -> float:
+        """Largest relative difference from the reference that the prompt or a column allows, 0 for none."""
+        if not self.value:
+            return 0.0
+        allowed = [float(found[1]) / 100 for found in _WITHIN_SHARE.finditer(self.prompt)]
+        allowed += [abs(float(found[1]) / self.value) for found in _WITHIN_NUMBER.finditer(self.prompt)]
+        for name, value in self.columns.items():
+            if _TOLERANCE.search(name) and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+                allowed.append(value if value < 1 else min(value / 100, abs(value / self.value)))
+        return max(allowed, default=0.0)
+
+    def is_near(self, text: str | None) -> bool:
+        """Whether the last number of a text is within the tolerance that the row states."""
+        numbers = numbers_in(text or "") if self.tolerance else []
+        return bool(numbers) and abs(numbers[-1] - (self.value or 0)) <= 1.01 * self.tolerance * abs(self.value or 0)
 
     def names_alternative(self, text: str | None) -> bool:
         """Whether a text contains another correct completion than the reference."""

@@ -318,6 +318,23 @@ def repeated(row: ProbeRow) -> Iterable[str | None]:
         yield " ".join([row.reference] * 200)
 
 
+_WORDS_OF_LETTERS = {
+    "A": "All", "B": "Both", "C": "Certainly", "D": "Depending", "E": "Each", "F": "For", "G": "Given", "H": "Here", "I": "It", "J": "Just",
+}  # fmt: skip
+
+
+@variant(
+    "letter-in-word", "reject", "a sentence that names no option, but has the letter in a word", rank=19, least=2, judges=False,
+    advice="read a letter only as a word of its own, and give no score where no option is named",
+)  # fmt: skip
+def letter_in_word(row: ProbeRow) -> Iterable[str | None]:
+    """Such as "All of these steps may be defended." for the letter A: its first capital letter is the reference."""
+    word = _WORDS_OF_LETTERS.get(row.reference) if row.is_letter else None
+    if word is not None:
+        yield f"{word} of these, it seems, may be defended."
+        yield f"{word} that could be said was said. No option is named here."
+
+
 _OPTIONS = re.compile(r"^\s*\(?([A-Z])[).:]\s+(\S[^\n]*?)\s*$", re.MULTILINE)
 
 
