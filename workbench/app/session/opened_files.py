@@ -304,7 +304,7 @@ def _notes_of(name: str, read: _Reading) -> list[str]:
         names = ", ".join(one_line(entry.name, 40) for entry in suite.entries[:5])
         more = f" and {len(suite.entries) - 5:,} more" if len(suite.entries) > 5 else ""
         notes.append(
-            f"{counted(len(suite.entries), 'grader')}: {names}{more}; imported, so their source runs only in a confined sandbox"
+            f"{counted(len(suite.entries), 'grader')}: {names}{more}; imported: source runs only in a confined sandbox"
         )
         notes += map(one_line, read.notes)
         if not _is_list(suite):
