@@ -21,7 +21,11 @@ MORE = 40
 def write_files(folder: Path) -> dict[str, Path]:
     """Rows as Parquet and as a table without known columns, graders of a platform, and a file of neither."""
     rows = [
-        {"question": f"Which river flows through city {n}?", "response": f"It is river {n}.", "target": f"river {n % 7}"}
+        {
+            "question": f"Which river flows through city {n}?",
+            "response": f"It is river {n}.",
+            "target": f"river {n % 7}",
+        }
         for n in range(MORE)
     ]
     files = {
@@ -29,9 +33,13 @@ def write_files(folder: Path) -> dict[str, Path]:
         "code": folder / "reward.py", "neither": folder / "notes.txt",
     }  # fmt: skip
     pd.DataFrame(rows).to_parquet(files["rows"])
-    files["table"].write_text("frage,antwort\n" + "".join(f"Was ist {n}?,Es ist {n}.\n" for n in range(12)), "utf-8")
+    files["table"].write_text(
+        "frage,antwort\n" + "".join(f"Was ist {n}?,Es ist {n}.\n" for n in range(12)), "utf-8"
+    )
     files["graders"].write_text(json.dumps(GRADER), "utf-8")
-    files["code"].write_text("def is_long(completion: str) -> float:\n    return float(len(completion) > 14)\n", "utf-8")
+    files["code"].write_text(
+        "def is_long(completion: str) -> float:\n    return float(len(completion) > 14)\n", "utf-8"
+    )
     files["neither"].write_text("Remember the milk.", "utf-8")
     return files
 
@@ -49,7 +57,9 @@ def dropped(walk: Walk, files: dict[str, Path], rows: int) -> None:
     walk.drop(files["graders"], files["neither"])
     expect(app.locator(".opened .file")).to_have_count(2)
     expect(app.locator(".opened")).to_contain_text("check.json: OpenAI grader JSON")
-    expect(app.locator(".opened .file").nth(1)).to_contain_text("notes.txt: neither graders nor rows can be read")
+    expect(app.locator(".opened .file").nth(1)).to_contain_text(
+        "notes.txt: neither graders nor rows can be read"
+    )
     expect(app.locator(".g")).to_have_count(before + 1)
     walk.graded()
     expect(walk.at(".mid h2.name")).to_have_text("same_as_gold")

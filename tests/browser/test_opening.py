@@ -28,7 +28,10 @@ def test_rows_and_graders_are_dropped_into_the_app(browser, lab, table, files):
         app, expect = walk.app, notebook.expect
         text = walk.at(".mid .cm-content").inner_text()
         walk.drop(
-            files["code"], files["rows"], on=".mid .cm-editor", looks=lambda: notebook.picture("opening-over", app)
+            files["code"],
+            files["rows"],
+            on=".mid .cm-editor",
+            looks=lambda: notebook.picture("opening-over", app),
         )
         expect(app.locator(".opened .file")).to_have_count(2)
         expect(walk.at(".mid h2.name")).to_have_text("is_long")
@@ -61,7 +64,9 @@ def test_files_are_dropped_elsewhere(browser, request, files, environment):
     if environment == "notebook 7":
         server = request.getfixturevalue("notebook7")
         write_table(server.notebooks)
-        with opened(browser, server, server.write("stranger.ipynb", [MAPPED]), width=1400, height=1000) as view:
+        with opened(
+            browser, server, server.write("stranger.ipynb", [MAPPED]), width=1400, height=1000
+        ) as view:
             view.run_all()
             _dropped_into(view, files)
     elif environment == "voila":

@@ -154,6 +154,9 @@ def test_a_bad_file_loses_nothing(page):
 def test_a_table_without_known_columns_opens_with_its_columns(page):
     """As an app over the file does."""
     page.send_files({"mine.csv": "frage,antwort,note\nq,a,x\nr,b,y\n"})
+    assert page.files["files"][0]["notes"] == [
+        "2 rows; no column contains a prompt, a completion or messages: you choose the columns next"
+    ]
     page.tell("use_rows", how="replace")
     page.settled()
     assert page.columns["required"]

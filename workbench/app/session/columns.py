@@ -25,7 +25,7 @@ _PREVIEWED = 3  # rows
 _CELL = 90  # characters
 _HAS_COMPLETIONS = ("completion", "messages")
 
-_NO_COMPLETION = "no column was recognised as the completion"
+NO_COMPLETION = "no column was recognised as the completion"
 """The only reason to map columns of rows that can be read: the user may keep them."""
 
 
@@ -44,7 +44,7 @@ def readable(data: Any, source: str = "") -> tuple[Samples, str]:
     except UnmappedError as error:
         return _provisional(data, error, source), error.what
     missing = not set(_HAS_COMPLETIONS) & samples.columns.keys()
-    return samples, _NO_COMPLETION if missing and len(samples) else ""
+    return samples, NO_COMPLETION if missing and len(samples) else ""
 
 
 def _provisional(data: Any, error: UnmappedError, source: str) -> Samples:
@@ -100,7 +100,7 @@ def columns_data(samples: Samples, labels: Any, reason: str) -> dict[str, Any]:
         ],
         "roles": {**(roles or _proposals(samples, label)), LABELS: label},
         "proposed": bool(reason),
-        "required": reason not in ("", _NO_COMPLETION),
+        "required": reason not in ("", NO_COMPLETION),
     }
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from traitlets import Any as AnyTrait
 from traitlets import HasTraits
 
-from workbench.app.session.columns import readable
+from workbench.app.session.columns import NO_COMPLETION, readable
 from workbench.app.session.extended_rows import extended
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import FormatError, SamplesWarning, WorkbenchError
@@ -309,7 +309,11 @@ def _notes_of(name: str, read: _Reading) -> list[str]:
         notes += map(one_line, read.notes)
         if not _is_list(suite):
             notes.append("its weights, rule and gate are not imported: the app imports only graders")
-    if samples is not None:
+    if samples is not None and read.unmapped not in ("", NO_COMPLETION):
+        notes.append(
+            f"{counted(len(samples), 'row')}; {one_line(read.unmapped, 200)}: you choose the columns next"
+        )
+    elif samples is not None:
         notes.append(one_line(samples.reading.removeprefix(f"{one_line(name, 80)}: "), 600))
         notes += [one_line(read.unmapped, 200)] if read.unmapped else []
         notes += [one_line(note, 300) for note in samples.notes if not note.startswith("read as ")]
