@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.case import Case, Claim, claim_of, share_claim
+from workbench.analysis.coded_column import CodedColumn
 from workbench.analysis.confounders import (
     beyond,
     explained_share,
@@ -82,14 +82,12 @@ class _Kind:
     found: Estimate
 
 
-def _favoured(
-    case: Case, names: Sequence[Hashable | None] | None, kind: str, what: str, advice: str
-) -> Iterator[Claim]:
+def _favoured(case: Case, names: CodedColumn | None, kind: str, what: str, advice: str) -> Iterator[Claim]:
     """The claim that rows of one kind score higher, or lower, than others with the same label, by over a twentieth.
 
     Args:
         case: The grader's grades, with labels.
-        names: Kind of each row, (n,), None if it has none; None for no column.
+        names: Kind of each row, n cells, missing if it has none; None for no column.
         kind: The name of the finding.
         what: The kind as text, with "{name}", such as "writer {name}".
         advice: What to do next.
@@ -98,7 +96,7 @@ def _favoured(
     if names is None or not labelled.any() or not case.on_scale:
         return
     rows = case.rows[labelled]
-    kinds = list(_kinds(case, np.array([names[row] for row in rows], dtype=object), labelled))
+    kinds = list(_kinds(case, names.at(rows), labelled))
     if not kinds:
         return
     most = max(kinds, key=lambda each: (round(abs(each.found.value), 9), each.found.value))
@@ -141,14 +139,14 @@ def _is_explained(case: Case, places: Codes, kind: _Kind) -> bool:
     return bool(gone and explained_share(scores, labels, levels) > share)
 
 
-def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[_Kind]:
+def _kinds(case: Case, names: CodedColumn, labelled: Flags) -> Iterator[_Kind]:
     """The kinds with enough labelled rows; their level is shared."""
-    frequent = Counter(name for name in names if name is not None).most_common(_MAX_SUBSETS)
-    for name in (name for name, count in frequent if count >= _MIN_ROWS):
-        own = names == name
+    frequent = names.by_frequency()[:_MAX_SUBSETS]
+    for code in (code for code, count in frequent if count >= _MIN_ROWS):
+        own = names.codes == code
         found = _difference(case, own, labelled)
         if not np.isnan(found.value):
-            yield _Kind(str(name), own, found)
+            yield _Kind(names.values[code], own, found)
 
 
 def _difference(case: Case, own: Flags, labelled: Flags) -> Estimate:

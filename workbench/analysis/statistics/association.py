@@ -162,8 +162,15 @@ def within_levels(scores: Floats, codes: Codes, levels: NDArray[Any], own: Flags
         levels: Strata, (m,), such as the label.
         own: Which rows, (m,).
     """
-    pairs = [(own & (levels == level), ~own & (levels == level)) for level in np.unique(levels)]
-    sizes = [(int(inside.sum()), int(outside.sum())) for inside, outside in pairs]
+    # Rows by level, their own kind first, each in order: one pass for any number of levels.
+    kinds = 2 * np.unique(levels, return_inverse=True)[1].reshape(-1) + ~own
+    counts = np.bincount(kinds, minlength=2 * (len(kinds) > 0))
+    counts = np.append(counts, np.zeros(len(counts) % 2, np.intp))
+    ends = np.cumsum(counts)
+    order = np.argsort(kinds.astype(np.uint16 if len(counts) <= 2**16 else np.intp), kind="stable")
+    parts = [order[end - count : end] for end, count in zip(ends, counts, strict=True)]
+    pairs = list(zip(parts[::2], parts[1::2], strict=True))
+    sizes = [(len(inside), len(outside)) for inside, outside in pairs]
     used = [at for at, size in enumerate(sizes) if min(size) >= _DIFFERENCES_MIN_ROWS]
     if not used:
         return Estimate(np.nan, 0, reason="too few rows of one level")
