@@ -22,7 +22,7 @@ from workbench.analysis.confounders import (
 from workbench.analysis.diagnostics import diagnostic
 from workbench.analysis.finding import Finding, Severity, percent
 from workbench.analysis.statistics import Codes, Estimate, Flags, compact
-from workbench.analysis.statistics.association import within_levels
+from workbench.analysis.statistics.association import difference_within_levels, within_levels
 from workbench.analysis.statistics.means import share
 from workbench.core.display_text import one_line
 
@@ -123,10 +123,10 @@ def _makes_the_mistakes(case: Case, labelled: Flags, kind: _Kind) -> bool:
 
 def _is_explained(case: Case, places: Codes, kind: _Kind) -> bool:
     """Whether another column, or the length, explains more of the scores, and no bias remains given that column."""
-    scores, groups, labels = case.scores[places], case.scored_groups[places], case.labels[case.rows[places]]
+    scores, labels = case.scores[places], case.labels[case.rows[places]]
 
     def left(levels: NDArray[Any]) -> float:
-        return within_levels(scores, groups, levels, kind.own).value
+        return difference_within_levels(scores, levels, kind.own)
 
     share = explained_share(scores, labels, kind.own.astype(np.intp))
     if explaining_column(case, places, labels, left, limit=_FAVOUR, share=share) is not None:

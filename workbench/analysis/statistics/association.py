@@ -162,27 +162,46 @@ def within_levels(scores: Floats, codes: Codes, levels: NDArray[Any], own: Flags
         levels: Strata, (m,), such as the label.
         own: Which rows, (m,).
     """
+    pairs, weights = _compared(levels, own)
+    if not pairs:
+        return Estimate(np.nan, 0, reason="too few rows of one level")
+    value = _pooled(scores, pairs, weights)
+    variances = [_variance_of_mean(scores[part], codes[part]) for pair in pairs for part in pair]
+    spread = float(np.sqrt(np.repeat(weights, 2) ** 2 @ [variance for variance, _ in variances]))
+    fewest = min(independent for _, independent in variances)
+    n = sum(len(part) for pair in pairs for part in pair)
+    return Estimate(value, n, spread, value, spread, max(fewest - 1, 1.0))
+
+
+def difference_within_levels(scores: Floats, levels: NDArray[Any], own: Flags) -> float:
+    """The value of `within_levels`, without its standard error; NaN if there are too few rows."""
+    pairs, weights = _compared(levels, own)
+    return _pooled(scores, pairs, weights) if pairs else math.nan
+
+
+def _compared(levels: NDArray[Any], own: Flags) -> tuple[list[tuple[Codes, Codes]], Floats]:
+    """The rows of each level of the own and of the other kind, where both are enough, and the levels' weights."""
     # Rows by level, their own kind first, each in order: one pass for any number of levels.
     kinds = 2 * np.unique(levels, return_inverse=True)[1].reshape(-1) + ~own
-    counts = np.bincount(kinds, minlength=2 * (len(kinds) > 0))
+    counts = np.bincount(kinds)
     counts = np.append(counts, np.zeros(len(counts) % 2, np.intp))
     ends = np.cumsum(counts)
     order = np.argsort(kinds.astype(np.uint16 if len(counts) <= 2**16 else np.intp), kind="stable")
     parts = [order[end - count : end] for end, count in zip(ends, counts, strict=True)]
-    pairs = list(zip(parts[::2], parts[1::2], strict=True))
-    sizes = [(len(inside), len(outside)) for inside, outside in pairs]
-    used = [at for at, size in enumerate(sizes) if min(size) >= _DIFFERENCES_MIN_ROWS]
-    if not used:
-        return Estimate(np.nan, 0, reason="too few rows of one level")
-    weights = np.array([sizes[at][0] * sizes[at][1] / sum(sizes[at]) for at in used])
-    weights = weights / weights.sum()
-    gaps = [float(scores[pairs[at][0]].mean() - scores[pairs[at][1]].mean()) for at in used]
-    variances = [_variance_of_mean(scores[part], codes[part]) for at in used for part in pairs[at]]
-    spread = float(np.sqrt(np.repeat(weights, 2) ** 2 @ [variance for variance, _ in variances]))
-    value = float(weights @ gaps)
-    fewest = min(independent for _, independent in variances)
-    return Estimate(
-        value, int(sum(map(sum, (sizes[at] for at in used)))), spread, value, spread, max(fewest - 1, 1.0)
+    pairs = [
+        pair
+        for pair in zip(parts[::2], parts[1::2], strict=True)
+        if min(map(len, pair)) >= _DIFFERENCES_MIN_ROWS
+    ]
+    weights = np.array(
+        [len(inside) * len(outside) / (len(inside) + len(outside)) for inside, outside in pairs]
+    )
+    return pairs, weights / weights.sum() if pairs else weights
+
+
+def _pooled(scores: Floats, pairs: list[tuple[Codes, Codes]], weights: Floats) -> float:
+    return float(
+        weights @ [float(scores[inside].mean() - scores[outside].mean()) for inside, outside in pairs]
     )
 
 
