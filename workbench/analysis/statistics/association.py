@@ -19,7 +19,9 @@ from workbench.analysis.statistics import (
     cluster_df,
     compact,
     critical_value,
+    dot,
     effective_n,
+    level_codes,
 )
 
 _BISECTIONS = 50  # leave 2 to the power of -50 of the range, about the precision of a float
@@ -39,9 +41,9 @@ def spearman(a: Floats, b: Floats) -> float:
         return math.nan
     a_ranks, b_ranks = ranks(a), ranks(b)
     a_ranks, b_ranks = a_ranks - a_ranks.mean(), b_ranks - b_ranks.mean()
-    scale = math.sqrt(float(a_ranks @ a_ranks) * float(b_ranks @ b_ranks))
+    scale = math.sqrt(dot(a_ranks, a_ranks) * dot(b_ranks, b_ranks))
     # Rounding may move a perfect correlation slightly beyond 1.
-    return min(1.0, max(-1.0, float(a_ranks @ b_ranks) / scale)) if scale > 0 else math.nan
+    return min(1.0, max(-1.0, dot(a_ranks, b_ranks) / scale)) if scale > 0 else math.nan
 
 
 def auroc(
@@ -127,10 +129,10 @@ def rank_correlation(
     if given is not None:
         columns = [_residual(column, ranks(given)) for column in columns]
     first, second = (column - column.mean() for column in columns) if n else (a, b)
-    scale = math.sqrt(float(first @ first) * float(second @ second))
+    scale = math.sqrt(dot(first, first) * dot(second, second))
     if n < _MIN_ROWS or scale <= 1e-9 * n:
         return Estimate(math.nan, n, reason="too few rows, or a column that does not vary")
-    value = min(1.0, max(-1.0, float(first @ second) / scale))
+    value = min(1.0, max(-1.0, dot(first, second) / scale))
     independent = effective_n(first * second, groups)
     if independent <= 4:
         return Estimate(math.nan, n, reason="too few independent rows")
@@ -141,9 +143,9 @@ def rank_correlation(
 def _residual(column: Floats, given: Floats) -> Floats:
     """Residuals of a column after linear regression on `given`."""
     centred = given - given.mean()
-    square = float(centred @ centred)
+    square = dot(centred, centred)
     residual: Floats = (
-        column - column.mean() - (float(centred @ column) / square * centred if square > 0 else 0.0)
+        column - column.mean() - (dot(centred, column) / square * centred if square > 0 else 0.0)
     )
     return residual
 
@@ -182,7 +184,7 @@ def difference_within_levels(scores: Floats, levels: NDArray[Any], own: Flags) -
 def _compared(levels: NDArray[Any], own: Flags) -> tuple[list[tuple[Codes, Codes]], Floats]:
     """The rows of each level of the own and of the other kind, where both are enough, and the levels' weights."""
     # Rows by level, their own kind first, each in order: one pass for any number of levels.
-    kinds = 2 * np.unique(levels, return_inverse=True)[1].reshape(-1) + ~own
+    kinds = 2 * level_codes(levels) + ~own
     counts = np.bincount(kinds)
     counts = np.append(counts, np.zeros(len(counts) % 2, np.intp))
     ends = np.cumsum(counts)
@@ -293,4 +295,4 @@ def _explained(residuals: Floats, at: int) -> float:
 def _explained_by_line(residuals: Floats) -> float:
     """Sum of squares that a linear trend in the order of the rows explains."""
     places = np.arange(len(residuals)) - (len(residuals) - 1) / 2
-    return float(places @ residuals) ** 2 / max(float(places @ places), 1.0)
+    return dot(places, residuals) ** 2 / max(dot(places, places), 1.0)
