@@ -37,9 +37,11 @@ def ranks(values: Floats) -> Floats:
 
 def spearman(a: Floats, b: Floats) -> float:
     """Spearman's rank correlation, -1 to 1; NaN if a column does not vary, or below two rows."""
-    if len(a) < 2:
-        return math.nan
-    a_ranks, b_ranks = ranks(a), ranks(b)
+    return correlation_of_ranks(ranks(a), ranks(b)) if len(a) > 1 else math.nan
+
+
+def correlation_of_ranks(a_ranks: Floats, b_ranks: Floats) -> float:
+    """`spearman` of two columns, given their ranks, (n,) each, n above 1."""
     a_ranks, b_ranks = a_ranks - a_ranks.mean(), b_ranks - b_ranks.mean()
     scale = math.sqrt(dot(a_ranks, a_ranks) * dot(b_ranks, b_ranks))
     # Rounding may move a perfect correlation slightly beyond 1.
