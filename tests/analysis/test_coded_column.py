@@ -54,7 +54,7 @@ def test_cells_have_the_texts_of_the_column(kind):
     columns = SampleColumns(rows)
     assert list(columns.few_valued["c"]) == plain
     coded = columns.coded["c"]
-    assert list(coded.values) == sorted(set(plain))
+    assert list(coded.categories) == sorted(set(plain))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -66,7 +66,7 @@ def test_some_rows_are_coded_as_by_unique(seed):
     rows = np.sort(rng.choice(60, int(rng.integers(1, 60)), replace=False))
     values, codes = np.unique(cells[rows].astype(str), return_inverse=True)
     some = coded.at(rows)
-    assert some.values == tuple(values.tolist())
+    assert some.categories == tuple(values.tolist())
     assert (some.codes == codes).all()
     gaps = CodedColumn.of_texts(None if cell == "a" else cell for cell in cells)
     assert list(gaps.texts) == [None if cell == "a" else cell for cell in cells]
@@ -75,7 +75,7 @@ def test_some_rows_are_coded_as_by_unique(seed):
 def test_values_by_frequency():
     """The most frequent first; of equally frequent ones the one that occurs first; missing cells do not count."""
     coded = CodedColumn.of_texts(["b", None, "c", "a", "c", None, None, "a", "b", "c"])
-    assert [(coded.values[code], count) for code, count in coded.by_frequency()] == [
+    assert [(coded.categories[code], count) for code, count in coded.by_frequency()] == [
         ("c", 3),
         ("b", 2),
         ("a", 2),

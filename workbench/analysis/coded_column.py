@@ -18,12 +18,12 @@ class CodedColumn:
     """A column of few values.
 
     Attributes:
-        codes: Index into `values` of each cell, (n,); -1 for a missing one.
-        values: The different texts, sorted.
+        codes: Index into `categories` of each cell, (n,); -1 for a missing one.
+        categories: The different texts, sorted.
     """
 
     codes: Codes
-    values: tuple[str, ...]
+    categories: tuple[str, ...]
 
     @classmethod
     def of_texts(cls, texts: Iterable[str | None]) -> CodedColumn:
@@ -62,14 +62,14 @@ class CodedColumn:
         """The column with a text instead of missing cells."""
         if not (self.codes < 0).any():
             return self
-        values = tuple(sorted({*self.values, text}))
-        places = np.array([*(values.index(value) for value in self.values), values.index(text)], np.intp)
+        values = tuple(sorted({*self.categories, text}))
+        places = np.array([*(values.index(value) for value in self.categories), values.index(text)], np.intp)
         return CodedColumn(places[self.codes], values)
 
     @property
     def texts(self) -> NDArray[Any]:
         """The cells as text, (n,); None for a missing one."""
-        cells: NDArray[Any] = np.array([*self.values, None], dtype=object)[self.codes]
+        cells: NDArray[Any] = np.array([*self.categories, None], dtype=object)[self.codes]
         return cells
 
     def at(self, rows: Codes) -> CodedColumn:
@@ -79,18 +79,20 @@ class CodedColumn:
             rows: Indices, (m,).
         """
         codes = self.codes[rows]
-        present = np.bincount(codes + 1, minlength=len(self.values) + 1) > 0
+        present = np.bincount(codes + 1, minlength=len(self.categories) + 1) > 0
         places = np.cumsum(present[1:]) - 1
-        values = tuple(value for value, is_there in zip(self.values, present[1:], strict=True) if is_there)
-        if len(values) < len(self.values):
+        values = tuple(
+            value for value, is_there in zip(self.categories, present[1:], strict=True) if is_there
+        )
+        if len(values) < len(self.categories):
             codes = np.append(places, -1)[codes]
         return CodedColumn(codes, values)
 
     def by_frequency(self) -> list[tuple[int, int]]:
         """Code and number of cells of each value that occurs, the most frequent first, then the one that occurs first."""
         codes = self.codes
-        counts = np.bincount(codes[codes >= 0], minlength=len(self.values))
-        first = np.full(len(self.values) + 1, len(codes))
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.categories))
+        first = np.full(len(self.categories) + 1, len(codes))
         first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last assignment to an index remains
         order = sorted(np.flatnonzero(counts).tolist(), key=lambda code: (-counts[code], first[code]))
         return [(code, int(counts[code])) for code in order]

@@ -79,7 +79,7 @@ def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Confound
     inside, of_case = _left(scores, strata), case.rows[rows]
     for name, whole in case.context.coded.items():
         column = whole.at(of_case)
-        codes, values = column.codes, column.values
+        codes, values = column.codes, column.categories
         if len(values) > 1 and not all(map(_is_number, values)) and not _is_derived(scores, codes):
             share = _explained(scores, inside, _pairs(strata, codes), codes)
             yield ConfoundingColumn(name, codes, share, values)

@@ -146,7 +146,7 @@ def _kinds(case: Case, names: CodedColumn, labelled: Flags) -> Iterator[_Kind]:
         own = names.codes == code
         found = _difference(case, own, labelled)
         if not np.isnan(found.value):
-            yield _Kind(names.values[code], own, found)
+            yield _Kind(names.categories[code], own, found)
 
 
 def _difference(case: Case, own: Flags, labelled: Flags) -> Estimate:
