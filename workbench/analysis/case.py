@@ -36,6 +36,10 @@ class RowContext(Protocol):
         """Topic of each row, (n,), None for a row without a topic; None if no column contains topics."""
 
     @property
+    def coded_topics(self) -> CodedColumn | None:
+        """`topics` as integers."""
+
+    @property
     def lengths(self) -> NDArray[np.float64]:
         """Characters of each completion, (n,)."""
 

@@ -92,10 +92,16 @@ class CodedColumn:
         """Code and number of cells of each value that occurs, the most frequent first, then the one that occurs first."""
         codes = self.codes
         counts = np.bincount(codes[codes >= 0], minlength=len(self.categories))
+        return [(code, int(counts[code])) for code in sorted(self.in_order(), key=lambda code: -counts[code])]
+
+    def in_order(self) -> list[int]:
+        """The codes that occur, by their first cell."""
+        codes = self.codes
         first = np.full(len(self.categories) + 1, len(codes))
         first[codes[::-1]] = np.arange(len(codes))[::-1]  # the last assignment to an index remains
-        order = sorted(np.flatnonzero(counts).tolist(), key=lambda code: (-counts[code], first[code]))
-        return [(code, int(counts[code])) for code in order]
+        first = first[:-1]  # without the missing cells
+        order = np.argsort(first, kind="stable")
+        return [int(code) for code in order if first[code] < len(codes)]
 
 
 def _is_safe(column: pd.Series[Any]) -> bool:

@@ -346,6 +346,11 @@ class SampleColumns:
         return self._named([TOPIC_COLUMN])
 
     @cached_property
+    def coded_topics(self) -> CodedColumn | None:
+        """`topics` as integers."""
+        return self._coded([TOPIC_COLUMN])
+
+    @cached_property
     def annotators(self) -> list[Any] | None:
         """Annotator of each label, (n,), None if unknown; None without such a column."""
         return self._named(ANNOTATOR_COLUMNS)

@@ -258,17 +258,18 @@ def subset_mistakes(case: Case) -> Iterable[Claim]:
     labels = case.labels[case.rows]
     if case.context is None or not (labels >= 0).any():
         return  # before the topics are read, which takes longer than all other steps
-    names = case.context.topics
-    if names is None:
+    whole = case.context.coded_topics
+    if whole is None:
         return
-    topics = np.array([names[row] for row in case.rows], dtype=object)
-    values = [value for value in dict.fromkeys(topics) if value is not None]
-    if not 1 < len(values) <= _MAX_SUBSETS:
+    topics = whole.at(case.rows)
+    if not 1 < len(topics.categories) <= _MAX_SUBSETS:
         return
-    claims = [
-        claim for value in values for label in (0, 1)
-        if (claim := _subset_claim(case, str(value), (topics == value) & (labels == label), label)) is not None
-    ]  # fmt: skip
+    parts = [
+        (topics.categories[code], (topics.codes == code) & (labels == label), label)
+        for code in topics.in_order()
+        for label in (0, 1)
+    ]
+    claims = [claim for part in parts if (claim := _subset_claim(case, *part)) is not None]
     if claims:
         worst = min(claims, key=lambda claim: claim.p)
         yield replace(worst, p=min(1.0, worst.p * len(claims)), plans=False)
