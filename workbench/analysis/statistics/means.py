@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc, ndtr, ndtri
 
 from workbench.analysis.statistics import (
@@ -28,6 +27,7 @@ from workbench.analysis.statistics import (
     growth_needed,
     rescaled,
 )
+from workbench.analysis.statistics.roots import root
 
 MAX_CLUSTERS = 4_096
 """Maximum number of clusters weighted individually. More are merged at random into this many bundles, which are
@@ -105,18 +105,17 @@ class BoundedMean:
             if 0 < known[around[0]] < tail < known[around[1]] < 1:
                 # Normal scores of the chances are nearly linear between the two: a third of the evaluations.
                 score = float(ndtri(tail))
-                root = brentq(
+                return root(
                     lambda mean: float(ndtri(known[mean] if mean in known else chance(mean))) - score,
                     *around,
                     xtol=1e-9 * span,
                 )
-                return float(root)
         near = end + 1e-9 * (self.value - end)
         if chance(near) >= tail:
             return end
         if chance(self.value) <= tail:  # rounding at the mean itself
             return self.value
-        return float(brentq(lambda mean: chance(mean) - tail, near, self.value, xtol=1e-9 * span))
+        return root(lambda mean: chance(mean) - tail, near, self.value, xtol=1e-9 * span)
 
     def _around(self, end: float, tail: float) -> tuple[float, float] | None:
         """Two means between which the interval's end is likely to be, by the normal approximation; None without a spread."""

@@ -285,7 +285,7 @@ def conversations(
 
 
 def completions_of(cells: Mapping[str, Sequence[Any]]) -> Sequence[str | None] | None:
-    """The completion of each row if it is the text of its own column, None for a missing one; None for other rows."""
+    """The completion of each row if it is the text of a separate column, None for a missing one; None for other rows."""
     return _texts(cells["completion"]) if "completion" in cells and _is_simple(cells) else None
 
 
