@@ -1,5 +1,6 @@
 /** One row in full: its turns and reference, and on the right its label and grades. */
 
+import { Breakable } from "./Breakable.tsx";
 import { useState } from "preact/hooks";
 import { Square } from "./Bar.tsx";
 import { Separator } from "./Handle.tsx";
@@ -91,10 +92,12 @@ function ReaderHead({ reader: { id, at, of }, store, large, enlarge, close }: Re
       <b class="mono cut" title={id}>{id}</b>
       <span class="small faint place">{at < 0 ? "not in these rows" : `${count(at + 1)} of ${count(of)}`}</span>
       <span class="grow" />
+      <span class="line tools">
       <button type="button" class="btn icon plain" aria-label="previous row" title="Previous row" disabled={at <= 0} onClick={go(-1)}><Icon name="up" /></button>
       <button type="button" class="btn icon plain" aria-label="next row" title="Next row" disabled={at + 1 >= of} onClick={go(1)}><Icon name="down" /></button>
       <button type="button" class="btn icon plain" aria-label={large ? "smaller reader" : "larger reader"} aria-pressed={large} title={large ? "Smaller (Esc)" : "Enlarge over the whole view"} onClick={enlarge}><Icon name={large ? "shrink" : "enlarge"} /></button>
       <button type="button" class="btn icon plain" aria-label="close the reader" title="Close (Esc)" onClick={close}><Icon name="cross" /></button>
+      </span>
     </div>
   );
 }
@@ -168,7 +171,7 @@ function Label({ reader: { row, label, labelled_by: by, given } }: { reader: Rea
 function Grader({ said: { grader, score, part, why, raw, more }, row }: { said: Said; row: number }) {
   return (
     <div class="said">
-      <span class="mono cut" title={grader}>{grader}</span>
+      <span class="mono by"><Breakable text={grader} /></span>
       <span class="sc"><span class={part ? "" : "faint"}>{score || "–"}</span>{part && <Square part={part} />}</span>
       {(why.length > 0 || more) && (
         <div class="why">{more ? <LongText row={row} part={more.part} text={why} more={more.count} /> : <Pieces pieces={why} />}</div>
