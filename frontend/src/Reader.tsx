@@ -53,6 +53,7 @@ export function Reader({ reader, store, leave }: ReaderProps) {
         <div class="text" tabIndex={0} role="group" aria-label="text of the row"><Texts reader={reader} /></div>
         <div class="beside" tabIndex={0} role="group" aria-label="label and scores of the row">
           <Label reader={reader} />
+          <RowTags row={reader.row} tags={reader.tags} />
           {reader.said.map((said) => <Grader key={said.grader} said={said} row={reader.row} />)}
         </div>
       </div>
@@ -165,6 +166,36 @@ function Label({ reader: { row, label, labelled_by: by, given } }: { reader: Rea
         </p>
       )}
     </>
+  );
+}
+
+/** Characters of a tag, as in the store. */
+const LONGEST = 60;
+
+/** The tags of the row, such as kinds of failure: removed by a click, added in the field, with the known ones offered. */
+function RowTags({ row, tags }: { row: number; tags: string[] }) {
+  const { tell, link } = useView();
+  const [known, setKnown] = useState<string[]>([]);
+  const [text, setText] = useState("");
+  const look = () => void link.ask<{ text: string }[]>({ ask: "tags" }).then((all) => setKnown(all.map((tag) => tag.text)), () => undefined);
+  const add = (event: Event) => {
+    event.preventDefault();
+    const tag = text.trim();
+    if (tag && !tags.includes(tag)) tell({ do: "tag_row", row, tags: [...tags, tag] });
+    setText("");
+  };
+  const list = `tags-of-${row}`;
+  return (
+    <form class="row-tags" aria-label="tags of the row" onSubmit={add}>
+      {tags.map((tag) => (
+        <span key={tag} class="chip">
+          <span class="cut" title={tag}>{tag}</span>
+          <button type="button" aria-label={`remove the tag ${tag}`} title="Remove this tag" onClick={() => tell({ do: "tag_row", row, tags: tags.filter((each) => each !== tag) })}><Icon name="cross" small /></button>
+        </span>
+      ))}
+      <input type="text" aria-label="add a tag" placeholder="add a tag" list={list} maxLength={LONGEST} value={text} autocomplete="off" onFocus={look} onInput={(event) => setText(event.currentTarget.value)} />
+      <datalist id={list}>{known.filter((tag) => !tags.includes(tag)).map((tag) => <option key={tag} value={tag} />)}</datalist>
+    </form>
   );
 }
 

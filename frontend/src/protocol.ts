@@ -297,6 +297,7 @@ export interface ReaderData {
   label: boolean | null;
   labelled_by: string;
   given: boolean | null; // the label in the data, if a user's differs from it
+  tags: string[]; // of the row's label
   said: Said[];
 }
 
@@ -549,6 +550,7 @@ export type Action =
   | { do: "columns"; columns: { key: string; shown: boolean; width: number }[] }
   | { do: "select"; row: number | null }
   | { do: "label_row"; row: number; value: boolean | null } // in the table or the reader
+  | { do: "tag_row"; row: number; tags: string[] } // in the reader
   | { do: "use_labels" }
   | { do: "save_view"; name: string }
   | { do: "open_view"; name: string }

@@ -342,6 +342,22 @@ class Actions:
         self._view.labels_changed()
         self.follow_labels()
 
+    def do_tag_row(self, row: int, tags: list[str]) -> None:
+        """Change the tags of a row that is being read; its label and note remain.
+
+        Raises:
+            StoreError: A tag that is not a short text, or too many.
+        """
+        ids = self._view.graded.report.samples.ids
+        if not 0 <= row < len(ids):
+            return
+        name, labels = str(ids[row]), self._session.labels
+        labels.note_drawn(name, "as shown")
+        own = labels.own_labels.get(name)
+        value, note = (None, "") if own is None else (own.value, own.note)
+        self._session.label(name, value, note, labels.tags_as_known(tags))
+        self._view.labels_changed()
+
     def ask_rows(self, start: int, stop: int, revision: int) -> list[dict[str, Any]]:
         """A window of the table; nothing for an outdated one."""
         return self._view.rows.table.window(start, stop) if revision == self._view.rows.table.revision else []
