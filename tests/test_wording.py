@@ -129,6 +129,8 @@ DATA = (
     "workbench/judges/kinds/pairwise.py",
     "workbench/core/display_html.py",  # a stylesheet
     "workbench/graders/rules/refusals.py",  # phrases of promptfoo
+    "workbench/graders/rules/choices.py",  # phrases of completions
+    "workbench/graders/rules/numbers.py",
 )
 
 PYTHON = ("workbench", "benchmarks")

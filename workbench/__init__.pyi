@@ -19,6 +19,7 @@ from .formats import loads as loads
 from .formats import read_graders as read_graders
 from .formats import save as save
 from .graders import AsciiPrintable as AsciiPrintable
+from .graders import Choice as Choice
 from .graders import Contains as Contains
 from .graders import CustomGrader as CustomGrader
 from .graders import ExactMatch as ExactMatch
@@ -29,6 +30,7 @@ from .graders import JsonKeys as JsonKeys
 from .graders import JsonSchema as JsonSchema
 from .graders import LabelSet as LabelSet
 from .graders import Length as Length
+from .graders import Number as Number
 from .graders import Regex as Regex
 from .graders import RolloutGrader as RolloutGrader
 from .graders import ScriptGrader as ScriptGrader

@@ -16,6 +16,8 @@ from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
 from workbench.graders.text.openai import StringCheck, TextSimilarity
+from workbench.graders.values.choice import Choice
+from workbench.graders.values.number import Number
 
 # Kinds are found by import: every module registers its kind. `rules` and `portable` contain none.
 load_modules(sys.modules[__name__], exclude=("rules", "portable"))
@@ -23,6 +25,7 @@ load_modules(sys.modules[__name__], exclude=("rules", "portable"))
 __all__ = [
     "KINDS",
     "AsciiPrintable",
+    "Choice",
     "Combined",
     "Contains",
     "Control",
@@ -36,6 +39,7 @@ __all__ = [
     "JsonSchema",
     "LabelSet",
     "Length",
+    "Number",
     "PerTurn",
     "Regex",
     "RolloutGrader",
