@@ -131,6 +131,7 @@ DATA = (
     "workbench/graders/rules/refusals.py",  # phrases of promptfoo
     "workbench/graders/rules/choices.py",  # phrases of completions
     "workbench/graders/rules/numbers.py",
+    "workbench/graders/rules/tokens.py",
 )
 
 PYTHON = ("workbench", "benchmarks")

@@ -30,12 +30,15 @@ from .graders import JsonKeys as JsonKeys
 from .graders import JsonSchema as JsonSchema
 from .graders import LabelSet as LabelSet
 from .graders import Length as Length
+from .graders import ListMatch as ListMatch
 from .graders import Number as Number
 from .graders import Regex as Regex
 from .graders import RolloutGrader as RolloutGrader
 from .graders import ScriptGrader as ScriptGrader
+from .graders import SetMatch as SetMatch
 from .graders import StringCheck as StringCheck
 from .graders import TextSimilarity as TextSimilarity
+from .graders import TokenF1 as TokenF1
 from .graders import ToolCallMatch as ToolCallMatch
 from .graders import combine as combine
 from .graders import grader as grader

@@ -18,6 +18,7 @@ from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSe
 from workbench.graders.text.openai import StringCheck, TextSimilarity
 from workbench.graders.values.choice import Choice
 from workbench.graders.values.number import Number
+from workbench.graders.values.token_overlap import ListMatch, SetMatch, TokenF1
 
 # Kinds are found by import: every module registers its kind. `rules` and `portable` contain none.
 load_modules(sys.modules[__name__], exclude=("rules", "portable"))
@@ -39,14 +40,17 @@ __all__ = [
     "JsonSchema",
     "LabelSet",
     "Length",
+    "ListMatch",
     "Number",
     "PerTurn",
     "Regex",
     "RolloutGrader",
     "SandboxedGrader",
     "ScriptGrader",
+    "SetMatch",
     "StringCheck",
     "TextSimilarity",
+    "TokenF1",
     "ToolCallMatch",
     "from_spec",
     "grader",
