@@ -26,6 +26,29 @@ def strict_json(text: str) -> Any:
         raise ValueError("Invalid JSON: nested too deeply") from None
 
 
+_FENCED = re.compile(
+    r"^[ \t]*(`{3,}|~{3,})[ \t]*(?:json[c5]?)?[ \t]*\n(.*?)^[ \t]*\1[ \t]*$",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+
+
+def json_in(text: str, fenced: str = "reject") -> Any:
+    """The value of a JSON text, or, with `fenced="allow"`, of the only code block in it that is JSON.
+
+    Raises:
+        ValueError: "Invalid JSON: ...".
+    """
+    try:
+        return strict_json(text)
+    except ValueError:
+        blocks = [block[1] for block in _FENCED.findall(text)] if fenced == "allow" else []
+        if not blocks:
+            raise
+    if len(blocks) > 1:
+        raise ValueError(f"Invalid JSON: {len(blocks)} code blocks, expected one")
+    return strict_json(blocks[0])
+
+
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"Invalid JSON: {name} is not JSON")
 
@@ -34,10 +57,12 @@ def _whole(digits: str) -> int | float:
     return int(digits) if len(digits) < 4000 else float(digits)
 
 
-def json_keys(text: str, *, keys: tuple[str, ...], require_all: bool = True) -> Verdict:
+def json_keys(
+    text: str, *, keys: tuple[str, ...], require_all: bool = True, fenced: str = "reject"
+) -> Verdict:
     """Whether a JSON text has the keys, all of them or any. Dots walk objects, never arrays; null counts."""
     try:
-        value = strict_json(text)
+        value = json_in(text, fenced)
     except ValueError as error:
         return 0.0, str(error), {}
     missing = [key for key in keys if not _has_path(value, key)]
