@@ -27,6 +27,7 @@ from .graders import FunctionGrader as FunctionGrader
 from .graders import Grader as Grader
 from .graders import Guardrail as Guardrail
 from .graders import JsonKeys as JsonKeys
+from .graders import JsonMatch as JsonMatch
 from .graders import JsonSchema as JsonSchema
 from .graders import LabelSet as LabelSet
 from .graders import Length as Length

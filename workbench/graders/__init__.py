@@ -14,6 +14,7 @@ from workbench.graders.code.script import ScriptGrader
 from workbench.graders.combine import Combined, Entry, PerTurn
 from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
+from workbench.graders.structure.json_match import JsonMatch
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
 from workbench.graders.text.openai import StringCheck, TextSimilarity
 from workbench.graders.values.choice import Choice
@@ -37,6 +38,7 @@ __all__ = [
     "Grader",
     "Guardrail",
     "JsonKeys",
+    "JsonMatch",
     "JsonSchema",
     "LabelSet",
     "Length",

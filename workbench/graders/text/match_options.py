@@ -41,16 +41,13 @@ class MatchGrader(ExpectedGrader):
     negate: bool = False
 
     def __post_init__(self) -> None:
-        given: Any = self.expected
-        if isinstance(given, list | tuple):
-            texts = as_texts("expected", given, least=1)
+        texts = _as_list(self.expected)
+        if texts is not None:
             object.__setattr__(self, "expected", json.dumps(texts, ensure_ascii=False))
             object.__setattr__(self, "several", self.several or "any")
         super().__post_init__()
         check_choice("several", self.several, ("", "any", "all"))
-        steps = as_texts(
-            "normalize", (self.normalize,) if isinstance(self.normalize, str) else self.normalize
-        )
+        steps = _as_steps(self.normalize)
         for step in steps:
             check_choice("normalize", step, STEPS)
         object.__setattr__(self, "normalize", steps)
@@ -102,3 +99,11 @@ class MatchGrader(ExpectedGrader):
                     self, name, "this option has no JavaScript form", "remove it, or export it as Python"
                 )
         return super().javascript_rest(reference_names)
+
+
+def _as_steps(value: Any) -> tuple[str, ...]:
+    return as_texts("normalize", [value] if isinstance(value, str) else value)
+
+
+def _as_list(value: Any) -> tuple[str, ...] | None:
+    return as_texts("expected", value, least=1) if isinstance(value, list | tuple) else None
