@@ -15,6 +15,7 @@ from workbench.graders.combine import Combined, Entry, PerTurn
 from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
 from workbench.graders.structure.json_match import JsonMatch
+from workbench.graders.structure.tool_calls import ToolCalls
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
 from workbench.graders.text.openai import StringCheck, TextSimilarity
 from workbench.graders.values.choice import Choice
@@ -54,6 +55,7 @@ __all__ = [
     "TextSimilarity",
     "TokenF1",
     "ToolCallMatch",
+    "ToolCalls",
     "from_spec",
     "grader",
     "kind",
