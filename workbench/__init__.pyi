@@ -42,6 +42,7 @@ from .graders import TextSimilarity as TextSimilarity
 from .graders import TokenF1 as TokenF1
 from .graders import ToolCallMatch as ToolCallMatch
 from .graders import ToolCalls as ToolCalls
+from .graders import WellFormed as WellFormed
 from .graders import combine as combine
 from .graders import grader as grader
 from .graders.capture import capture as capture

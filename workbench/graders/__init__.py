@@ -16,6 +16,7 @@ from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
 from workbench.graders.structure.json_match import JsonMatch
 from workbench.graders.structure.tool_calls import ToolCalls
+from workbench.graders.structure.well_formed import WellFormed
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
 from workbench.graders.text.openai import StringCheck, TextSimilarity
 from workbench.graders.values.choice import Choice
@@ -56,6 +57,7 @@ __all__ = [
     "TokenF1",
     "ToolCallMatch",
     "ToolCalls",
+    "WellFormed",
     "from_spec",
     "grader",
     "kind",
