@@ -132,6 +132,7 @@ DATA = (
     "workbench/graders/rules/choices.py",  # phrases of completions
     "workbench/graders/rules/numbers.py",
     "workbench/graders/rules/tokens.py",
+    "workbench/graders/rules/math.py",
 )
 
 PYTHON = ("workbench", "benchmarks")

@@ -32,6 +32,7 @@ from .graders import JsonSchema as JsonSchema
 from .graders import LabelSet as LabelSet
 from .graders import Length as Length
 from .graders import ListMatch as ListMatch
+from .graders import MathEqual as MathEqual
 from .graders import Number as Number
 from .graders import Regex as Regex
 from .graders import RolloutGrader as RolloutGrader

@@ -20,6 +20,7 @@ from workbench.graders.structure.well_formed import WellFormed
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
 from workbench.graders.text.openai import StringCheck, TextSimilarity
 from workbench.graders.values.choice import Choice
+from workbench.graders.values.math_equal import MathEqual
 from workbench.graders.values.number import Number
 from workbench.graders.values.token_overlap import ListMatch, SetMatch, TokenF1
 
@@ -45,6 +46,7 @@ __all__ = [
     "LabelSet",
     "Length",
     "ListMatch",
+    "MathEqual",
     "Number",
     "PerTurn",
     "Regex",
