@@ -20,6 +20,7 @@ from .formats import read_graders as read_graders
 from .formats import save as save
 from .graders import AsciiPrintable as AsciiPrintable
 from .graders import Choice as Choice
+from .graders import CodeTests as CodeTests
 from .graders import Contains as Contains
 from .graders import CustomGrader as CustomGrader
 from .graders import ExactMatch as ExactMatch

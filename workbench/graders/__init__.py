@@ -7,6 +7,7 @@ import sys
 from workbench.core.discovery import load_modules
 from workbench.graders.base import KINDS, Grader, from_spec, kind
 from workbench.graders.code import SandboxedGrader
+from workbench.graders.code.code_tests import CodeTests
 from workbench.graders.code.custom import CustomGrader
 from workbench.graders.code.function import FunctionGrader, grader
 from workbench.graders.code.rollout import RolloutGrader
@@ -31,6 +32,7 @@ __all__ = [
     "KINDS",
     "AsciiPrintable",
     "Choice",
+    "CodeTests",
     "Combined",
     "Contains",
     "Control",
