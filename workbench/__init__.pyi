@@ -39,6 +39,7 @@ from .graders import Regex as Regex
 from .graders import RolloutGrader as RolloutGrader
 from .graders import ScriptGrader as ScriptGrader
 from .graders import SetMatch as SetMatch
+from .graders import SqlResult as SqlResult
 from .graders import StringCheck as StringCheck
 from .graders import TextSimilarity as TextSimilarity
 from .graders import TokenF1 as TokenF1

@@ -12,6 +12,7 @@ from workbench.graders.code.custom import CustomGrader
 from workbench.graders.code.function import FunctionGrader, grader
 from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.code.script import ScriptGrader
+from workbench.graders.code.sql_result import SqlResult
 from workbench.graders.combine import Combined, Entry, PerTurn
 from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
@@ -56,6 +57,7 @@ __all__ = [
     "SandboxedGrader",
     "ScriptGrader",
     "SetMatch",
+    "SqlResult",
     "StringCheck",
     "TextSimilarity",
     "TokenF1",
