@@ -26,7 +26,7 @@ from workbench.graders import KINDS
 from workbench.probes.variants import VARIANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
-FAMILIES = ("text", "values", "structure", "similarity", "code", "judges", "remote", "several")
+FAMILIES = ("text", "values", "structure", "similarity", "measures", "code", "judges", "remote", "several")
 """Headings in the order of the table; others follow."""
 
 

@@ -20,6 +20,7 @@ from .formats import read_graders as read_graders
 from .formats import save as save
 from .graders import AsciiPrintable as AsciiPrintable
 from .graders import Choice as Choice
+from .graders import Citations as Citations
 from .graders import CodeTests as CodeTests
 from .graders import Contains as Contains
 from .graders import CustomGrader as CustomGrader
@@ -31,11 +32,13 @@ from .graders import JsonKeys as JsonKeys
 from .graders import JsonMatch as JsonMatch
 from .graders import JsonSchema as JsonSchema
 from .graders import LabelSet as LabelSet
+from .graders import LatencyCostTokens as LatencyCostTokens
 from .graders import Length as Length
 from .graders import ListMatch as ListMatch
 from .graders import MathEqual as MathEqual
 from .graders import Number as Number
 from .graders import Regex as Regex
+from .graders import Repetition as Repetition
 from .graders import RolloutGrader as RolloutGrader
 from .graders import ScriptGrader as ScriptGrader
 from .graders import SetMatch as SetMatch

@@ -48,7 +48,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("42.0", "42"): _SQUAD, ("4.2e1", "42"): _SQUAD,
     ("Jean-Luc Picard", "Picard"): "workbench: SQuAD's script removes the hyphen; the other separates words at it",
     ("ANSWER: B or C", "B"): "workbench: two options are not one",
-    ("ANSWER: (B)", "B"): "workbench for a letter: brackets around it do not count; for a word or a line both compare the text",
+    ("ANSWER: (B)", "B"): "workbench for a letter: brackets around it do not count; `word` and `line` compare the text in both",
     ("ANSWER: Paris", "Paris"): "both: without options a text is not a letter, and the row fails instead of scoring 0.0",
     ("50\\%", "50"): "workbench: 50 % is 0.5; a reference in percent is written as `50\\%`",
     ("x > 3", "(3, \\infty)"): "workbench: the same set of numbers",
@@ -60,7 +60,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("The answer is \\boxed{\\pm 2}", "-2, 2"): "workbench: both list the two numbers",
     ("The answer is \\boxed{2 \\text{ or } -2}", "-2, 2"): "workbench: both list the two numbers",
     ("142", "42"): "both: the other scores closeness; the workbench equality within a tolerance",
-    ("42.000", "42000"): 'both: the other scores closeness; the workbench equality, and `locale="de"` reads 42.000 as 42000',
+    ("42.000", "42000"): "the other: SQuAD's script removes the full stop, so that both are 42000; `normalization=\"words\"` does not",
     ("[1, 2]", "[2, 1]"): "both: the other gives credit for items in another order; the workbench with `order=False`",
     ('{"a": "kitten"}', '{"a": "sitting"}'): "both: the other compares letters of texts; the workbench texts, or with a grader for the key",
     ('{"a": true}', '{"a": 1}'): "workbench: `true` is not 1",
@@ -136,7 +136,10 @@ def peers_table() -> str:
             rows.setdefault((fact.completion, fact.reference), []).append(fact)
     for (completion, reference), found in rows.items():
         theirs = ", ".join(
-            dict.fromkeys(f"{fact.kind.split(',')[0].split('(parse')[0]} {fact.value:.3g}" for fact in found)
+            dict.fromkeys(
+                f"`{fact.kind.replace(', numeric=True', '').split('(parse')[0]}` {fact.value:.3g}"
+                for fact in found
+            )
         )
         here = ", ".join(
             dict.fromkeys("failed row" if fact.ours is None else f"{fact.ours:.3g}" for fact in found)

@@ -14,6 +14,9 @@ from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.code.sql_result import SqlResult
 from workbench.graders.combine import Combined, Entry, PerTurn
+from workbench.graders.measures.citations import Citations
+from workbench.graders.measures.repetition import Repetition
+from workbench.graders.measures.usage import LatencyCostTokens
 from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
 from workbench.graders.structure.json_match import JsonMatch
@@ -33,6 +36,7 @@ __all__ = [
     "KINDS",
     "AsciiPrintable",
     "Choice",
+    "Citations",
     "CodeTests",
     "Combined",
     "Contains",
@@ -47,12 +51,14 @@ __all__ = [
     "JsonMatch",
     "JsonSchema",
     "LabelSet",
+    "LatencyCostTokens",
     "Length",
     "ListMatch",
     "MathEqual",
     "Number",
     "PerTurn",
     "Regex",
+    "Repetition",
     "RolloutGrader",
     "SandboxedGrader",
     "ScriptGrader",
