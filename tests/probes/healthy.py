@@ -126,6 +126,8 @@ verdicts = [word for word in words if word in ("yes", "no")]
 return 1.0 if len(set(verdicts)) == 1 and verdicts[-1] == right(thread) and "not" not in words else 0.0""")),
     "after think": ("thoughts", _grader("""
 text = said(thread).rpartition("</think>")[2]
+if "<think>" in text:
+    return 0.0
 got = number(text)
 return 1.0 if got is not None and got == float(right(thread)) else 0.0""")),
     "quantity with unit": ("units", _grader("""

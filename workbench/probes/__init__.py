@@ -22,6 +22,7 @@ from workbench.judges.kinds import Judge
 from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, Pair, as_suite, without_prompts
 from workbench.probes.column_values import of_columns
+from workbench.probes.controlled import controlled, misnamed
 from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.references import MOST, AcceptanceRule, rule_of
@@ -209,6 +210,7 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
     if found and not plan.judge:
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
         found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base, found)]
+        found += [*controlled(plan.board, base, found), *misnamed(plan.board, base)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 

@@ -39,8 +39,8 @@ EMBEDDED = Variant(
     alarm="always", rank=29, least=_MIN_ROWS, judges=False, asked=True, advice="compare whole words: use word boundaries (\\b), or split the text",
 )  # fmt: skip
 FORBIDDEN = Variant(
-    "forbidden-text", "reject", "a short text that has what the row forbids", lambda _: (),
-    alarm="always", rank=16, least=_MIN_ROWS, judges=False, asked=True, advice="look for the forbidden text in every completion, however short or long",
+    "forbidden-text", "reject", "a text that has what the row forbids: a short one, a long one, or one with other capitals", lambda _: (),
+    alarm="always", rank=16, least=_MIN_ROWS, judges=False, asked=True, advice="look for the forbidden text in every completion, in small letters on both sides",
 )  # fmt: skip
 CUT = Variant(
     "list-cut", "reject", "a list without its last entries", lambda _: (),
@@ -89,18 +89,22 @@ def of_columns(board: Board, base: Base, like: Sequence[Family]) -> list[Family]
     """
     if not like:
         return []
-    required = [value for row in base.rows for value in _values(row.columns, row.number, row.mined.text, row.accepted)]
+    required = [
+        value for row in base.rows for value in _values(row.columns, row.number, row.mined.text, row.accepted)
+    ]
     rejected = [
         value
         for row in base.rows
-        for value in _values(row.columns, row.number, row.mined.text, [one for one in row.own if one not in row.accepted])
+        for value in _values(
+            row.columns, row.number, row.mined.text, [one for one in row.own if one not in row.accepted]
+        )
     ]
     board.grade([(value.row, value.without) for value in (*required, *rejected)])
     made = [
         _omitted(board, base, required),
         _embedded(board, base, [one for one in required if _is_needed(board, base, one)]),
-        _forbidden(board, base, [one for one in rejected if base.rule.takes(board, one.row, one.without)]),
-        _cut(board, base),
+        _forbidden([one for one in rejected if base.rule.takes(board, one.row, one.without)]),
+        _cut(base),
     ]
     return [
         Family(variant, tuple(_tried(board, base, pairs)), like[0].groups, float("nan"))
@@ -117,7 +121,9 @@ def _tried(board: Board, base: Base, pairs: Mapping[Pair, bool]) -> Iterator[Tri
             yield TriedText(row, text, outcome, counts and base.rule.accepts(row, outcome))
 
 
-def _values(columns: Mapping[str, Any], row: int, source: str, completions: Sequence[str]) -> Iterator[_Value]:
+def _values(
+    columns: Mapping[str, Any], row: int, source: str, completions: Sequence[str]
+) -> Iterator[_Value]:
     """The texts of the columns that the source names, each with the shortest completion that has it."""
     some: dict[tuple[str, str], _Value] = {}
     for name, column in columns.items():
@@ -178,11 +184,19 @@ def _omitted(board: Board, base: Base, values: Sequence[_Value]) -> _Made:
     for value in values:
         per.setdefault((value.row, value.path, value.completion), []).append(value)
     for (row, path, completion), some in per.items():
-        apart = [one for one in some if not any(one is not other and _pattern(one.text).search(other.text) for other in some)]
+        apart = [
+            one
+            for one in some
+            if not any(one is not other and _pattern(one.text).search(other.text) for other in some)
+        ]
         needed = [_is_needed(board, base, one) for one in apart]
         if "[]" in path and len(apart) > 1:
             pairs |= {(row, one.without): any(needed) for one in apart if one.without != completion}
-    unneeded = [one for one in values if (one.row, one.without) in pairs and base.rule.takes(board, one.row, one.without)]
+    unneeded = [
+        one
+        for one in values
+        if (one.row, one.without) in pairs and base.rule.takes(board, one.row, one.without)
+    ]
     says = f"{OMITTED.says}{_why_omitted(base, unneeded, [one for one in values if one not in unneeded])}"
     return replace(OMITTED, says=says, question=_COUNTED.search(base.rows[0].mined.text) is not None), pairs
 
@@ -203,7 +217,11 @@ def _embedded(board: Board, base: Base, values: Sequence[_Value]) -> _Made:
     """Completions with each needed word inside a longer one: a row counts if letters before, after and on both sides pass."""
     pairs: dict[Pair, bool] = {}
     for value in values:
-        if len(value.text) <= _SHORTEST or not value.text.isalpha() or value.text == base.references[value.row]:
+        if (
+            len(value.text) <= _SHORTEST
+            or not value.text.isalpha()
+            or value.text == base.references[value.row]
+        ):
             continue
         zu = "ZU" if value.text.isupper() else "zu"  # a pattern of capitals finds them inside small letters
         glued = [f"{before}{value.text}{after}" for before, after in ((zu, ""), ("", zu), (zu, zu))]
@@ -215,40 +233,48 @@ def _embedded(board: Board, base: Base, values: Sequence[_Value]) -> _Made:
     return replace(EMBEDDED, question=not lengths or lengths[len(lengths) // 2] > _SHORT), pairs
 
 
-def _forbidden(board: Board, base: Base, values: Sequence[_Value]) -> _Made:
-    """What a row forbids, alone and at the end of a long text."""
+def _forbidden(values: Sequence[_Value]) -> _Made:
+    """What a row forbids, alone, at the end of a long text, and in other capitals."""
     pairs: dict[Pair, bool] = {}
     paths = [value.path for value in values]
     for value in values:
         if paths.count(value.path) >= _MIN_ROWS:
-            pairs |= {(value.row, text): True for text in (f"Sure: {value.text}", value.text, f"{PADDING * 4}\n{value.text}")}
+            texts = [f"Sure: {value.text}", value.text, f"{PADDING * 4}\n{value.text}"]
+            if value.text.isalpha() and value.text.islower():
+                texts += [value.replaced(change(value.text)) for change in (str.capitalize, str.upper)]
+            pairs |= {(value.row, text): True for text in texts if text != value.completion}
     return FORBIDDEN, pairs
 
 
 _SEPARATOR = re.compile(r"[\s,;|/>-]{1,4}")
 
 
-def _cut(board: Board, base: Base) -> _Made:
+def _cut(base: Base) -> _Made:
     """Accepted completions that list the entries of a column in its order, without the last ones."""
     pairs: dict[Pair, bool] = {}
     stated = 0
     for row in base.rows:
         for name, value in row.columns.items():
-            entries = [str(one) for one in value if isinstance(one, str | int)] if isinstance(value, list) else []
-            if len(entries) < 3 or len(entries) != len(value) or not re.search(rf"[\"']{re.escape(str(name))}[\"']", row.mined.text):
+            entries = (
+                [str(one) for one in value if isinstance(one, str | int)] if isinstance(value, list) else []
+            )
+            if (
+                len(entries) < 3
+                or len(entries) != len(value)
+                or not re.search(rf"[\"']{re.escape(str(name))}[\"']", row.mined.text)
+            ):
                 continue
             for text in sorted(row.accepted, key=len)[:2]:
-                if (found := _listed(text, entries)) is not None:
+                if ends := _listed(text, entries):
                     stated += _EACH.search(row.prompt) is not None
-                    start, ends = found
                     pairs |= {(row.number, text[: ends[at]] + text[ends[-1] :]): True for at in (-2, 0)}
                     break
     rows = {row for row, _ in pairs}
     return replace(CUT, question=stated < HALF * max(1, len(rows))), pairs if len(rows) >= _MIN_ROWS else {}
 
 
-def _listed(text: str, entries: Sequence[str]) -> tuple[int, list[int]] | None:
-    """Where the entries stand in a text one after the other, with the same separator: the start, and the end of each."""
+def _listed(text: str, entries: Sequence[str]) -> list[int]:
+    """Where the entries stand in a text one after the other, with the same separator: the end of each; [] if they do not."""
     first = [found.start() for found in re.finditer(re.escape(entries[0]), text)]
     for start in reversed(first):
         at, ends, separators = start, [], []
@@ -264,5 +290,5 @@ def _listed(text: str, entries: Sequence[str]) -> tuple[int, list[int]] | None:
             at += len(entry)
             ends.append(at)
         if len(ends) == len(entries) and len(set(separators)) == 1:
-            return start, ends
-    return None
+            return ends
+    return []

@@ -74,6 +74,12 @@ class ProbeCase:
             not self.alone and other is not None and other.share.value < MOST and self.base.shape_rate >= HALF
         )
 
+    @cached_property
+    def is_rule(self) -> bool:
+        """Whether it reads no reference and rejects some of the rows' own completions: a text without content may keep its rule."""
+        rejected = any(text not in row.accepted for row in self.base.rows for text in row.own)
+        return rejected and not self.base.distinct and not self.reads
+
     def does(self, name: str) -> bool:
         """Whether the texts of a transformation are graded right in nearly all rows."""
         family = self.by_name.get(name)

@@ -129,18 +129,35 @@ def references_in_columns(board: Board, mined: Mined, pass_threshold: float | No
     samples = board.samples
     board.grade(contrast_pairs(board, [()] * len(samples), 0, judge=False))
     candidates = [*_columns_as_texts(samples, mined)]
-    board.grade((row, text) for column in candidates for row, text in enumerate(column) if text)
+    board.grade((row, text) for row in range(len(samples)) for text in board.own_texts(row))
+    board.grade((row, text) for _, column in candidates for row, text in enumerate(column) if text)
     rule = rule_of(board.outcomes.values(), {}, pass_threshold=pass_threshold)
 
     prompts = list(map(last_prompt, samples.threads))
-    for column in candidates:
+    for is_list, column in candidates:
         if _are_stated(board, prompts, column):
             continue
         held = [(row, text) for row, text in enumerate(column) if text]
         n_taken = sum(rule.takes(board, *pair) for pair in held)
-        if len({text for _, text in held}) > 1 and n_taken >= MOST * len(held):
+        if (
+            len({text for _, text in held}) > 1
+            and n_taken >= MOST * len(held)
+            and (not is_list or _is_written_so(board, rule, held))
+        ):
             return tuple(column) if _excludes(board, rule, column) else ("",) * len(samples)
     return _references_in_completions(board, mined, prompts, pass_threshold)
+
+
+def _is_written_so(board: Board, rule: AcceptanceRule, held: Sequence[Pair]) -> bool:
+    """Whether accepted completions are lists too: a list of required words is accepted as well, but no one writes it."""
+    own = [(text, one) for row, text in held for one in board.own_texts(row) if rule.takes(board, row, one)]
+    return not own or any(
+        (text or "") in one or "[" in one or len(_words(one) - _words(text or "")) <= 1 for text, one in own
+    )
+
+
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"[^\W\d_]+", text.lower())}
 
 
 _SHOWN = 3
@@ -168,7 +185,9 @@ def _references_in_completions(
             or _are_stated(board, prompts, texts)
         ):
             continue
-        if _excludes(board, rule, texts, {row: (before, after) for row, (_, before, after) in frames.items()}):
+        if _excludes(
+            board, rule, texts, {row: (before, after) for row, (_, before, after) in frames.items()}
+        ):
             return tuple(texts)
     return ("",) * len(samples)
 
@@ -213,24 +232,31 @@ def _are_stated(board: Board, prompts: Sequence[str], column: Sequence[str]) -> 
     """
     stated = [row for row, text in enumerate(column) if text and mentions(prompts[row], text)]
     some = {text for text in column if text}
-    choices = [row for row in stated if len(some) <= _MAX_LABELS and all(mentions(prompts[row], one) for one in some)]
+    choices = [
+        row for row in stated if len(some) <= _MAX_LABELS and all(mentions(prompts[row], one) for one in some)
+    ]
     if len(some) > 1 and len(choices) >= MOST * len(column):
         return False
     equal = any(same(board.samples_text(row), column[row]) for row in stated)
     return len(stated) >= MOST * sum(map(bool, column)) and not equal
 
 
-def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[list[str]]:
-    """The columns that the source names, as completions: a list also with one entry a line."""
+def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[tuple[bool, list[str]]]:
+    """The columns that the source names, as completions: of a list its first entry, and all with one on a line; and whether it is a whole list."""
     roles = {name for role, name in samples.columns.items() if role != "reference"}
     for name in samples.frame.columns:
         if name in roles or not re.search(rf"[\"']{re.escape(str(name))}[\"']", mined.text):
             continue
         values = [(thread.metadata or {}).get(str(name)) for thread in samples.threads]
-        yield [as_text(value) for value in values]
+        lists = any(isinstance(value, list) and len(value) > 1 for value in values)
+        yield lists, [as_text(value) for value in values]
         if any(isinstance(value, list) for value in values):
+            yield False, [as_text(value[0]) if isinstance(value, list) and value else "" for value in values]
             for glue in ("\n", ", "):
-                yield [glue.join(map(as_text, value)) if isinstance(value, list) else "" for value in values]
+                yield (
+                    lists,
+                    [glue.join(map(as_text, value)) if isinstance(value, list) else "" for value in values],
+                )
 
 
 def _excludes(

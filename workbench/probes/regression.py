@@ -16,9 +16,9 @@ from workbench.data.samples import Samples, as_samples
 from workbench.judges.budget import as_budget
 from workbench.probes.base import Base
 from workbench.probes.board import Board, ProbeOutcome, as_suite, with_texts
+from workbench.probes.causes import MENTIONS
 from workbench.probes.references import AcceptanceRule, rule_of
 from workbench.probes.tried import Family, TriedText
-from workbench.probes.verdicts import MENTIONS
 
 RIGHT = "right answer"
 """The `probe` column of rows that are not made by a transformation."""

@@ -30,6 +30,7 @@ _ENTRY_KINDS = (
     re.compile(r"[^\W\d]{2,}"),
 )
 """Entries of one kind: sources, letters, numbers and words."""
+_PARTS = re.compile(r"[,;\n]| and | or ")
 _SEPARATORS = (", ", "", "\n", "; ", " ", " or ")
 
 UNIVERSAL = Variant(
@@ -92,8 +93,11 @@ def _completions(board: Board) -> list[str]:
 def _unions(texts: Sequence[str]) -> Iterator[str]:
     """All entries of the accepted texts in one text, with the separators that they use."""
     short = [text for text in texts if len(text) <= _SHORT]
-    found = {entry for text in short for entry in _entries(text)}
+    lists = [text for text in short if all(len(part.split()) <= 2 for part in _PARTS.split(text))]
     for kind in _ENTRY_KINDS:
+        # A sentence with all words may be correct wherever one of them is required; a list with all entries is not.
+        some = lists if kind is _ENTRY_KINDS[-1] else short
+        found = {entry for text in some for entry in _entries(text)}
         entries = sorted(entry for entry in found if kind.fullmatch(entry))
         if 1 < len(entries) <= _MAX_TEXTS:
             yield from (mark.join(entries) for mark in _SEPARATORS)

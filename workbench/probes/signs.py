@@ -11,10 +11,8 @@ from workbench.core.python_text import parse
 
 _LINE = 100
 """Maximum characters of a line that is shown. Workbench limit."""
-_METADATA = frozenset(
-    {"metadata", "row", "item", "kwargs", "extra_info", "info", "sample", "meta", "data", "example", "record"}
-)
-"""Usual names of what a grader looks columns up in."""
+_COLUMNS = frozenset({"metadata", "row", "item", "extra_info", "info", "meta", "example"})
+"""Usual names of a parameter with a row's columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +34,9 @@ class Sign:
 
 _MENTION = frozenset({
     "mention", "hedged", "negated", "retracted", "think-block", "inside-another", "echo-then-wrong", "prompt-copied", "option-text",
-    "all-numbers", "one-for-all", "only-thought",
+    "all-numbers", "one-for-all", "only-thought", "inside-longer-word", "letter-in-word",
 })  # fmt: skip
-_ENTRIES = frozenset({"entry-twice", "entry-for-all", "once-only", "one-for-all"})
+_ENTRIES = frozenset({"entry-twice", "entry-for-all", "once-only", "one-for-all", "rows-twice"})
 _NOTHING = frozenset({
     "accepts-anything", "accepts-anything-on-some-rows", "empty", "whitespace", "missing", "one-character", "gibberish", "opener",
     "padding", "refusal", "format-shell", "json-shell", "no-number", "vacuous",
@@ -53,6 +51,7 @@ _PLACE = frozenset(
         "remark-after",
         "after-an-article",
         "contradicted",
+        "last-one-counts",
     }
 )
 
@@ -69,12 +68,12 @@ EXPLAINED: Mapping[str, tuple[frozenset[str], str]] = {
     "unsigned": (frozenset({"sign"}), "the sign is dropped"),
     "several-dates": (frozenset({"day-month"}), "several forms of a date are tried in turn"),
     "sorted-characters": (frozenset({"anagram", "keyword-heap", "order"}), "sorting drops the order"),
-    "zip": (frozenset({"entry-added", "entry-missing", "truncated", "key-missing", "entry-twice"}), "zip() stops at the shorter side"),
+    "zip": (frozenset({"entry-added", "entry-missing", "truncated", "key-missing", "entry-twice", "list-cut"}), "zip() stops at the shorter side"),
     "evaluates": (frozenset({"expression"}), "the completion is evaluated"),
     "prints": (frozenset({"prints-verdict"}), "what the completion prints is counted too"),
     "equals": (frozenset({"equal-object"}), "the returned object decides what == gives"),
     "dot": (frozenset({"thought-of-lines"}), "a dot matches no line end without re.DOTALL"),
-    "conversation": (frozenset({"prompt-read", "prompt-echo", "echo-then-wrong", "prompt-copied"}), "all turns are read, also the user's"),
+    "conversation": (frozenset({"prompt-read", "prompt-echo", "echo-then-wrong", "prompt-copied", "required-left-out"}), "all turns are read, also the user's"),
     "folds-case": (frozenset({"case-that-matters"}), "capitals are folded"),
     "length": (frozenset({"gibberish", "padding", "padded-wrong", "more-of-the-same"}), "length is rewarded"),
     "contains": (_MENTION, "`in` finds it anywhere in the text"),
@@ -135,6 +134,13 @@ def columns_read(text: str) -> tuple[str, ...]:
         if isinstance(node, ast.Assign) and _is_metadata(node.value, frozenset())
         for target in node.targets
         if isinstance(target, ast.Name)
+    }
+    aliases |= {
+        one.arg
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for one in node.args.args
+        if one.arg in _COLUMNS
     }
     names = []
     for node in ast.walk(tree):

@@ -107,7 +107,13 @@ def texts_of(base: Base, *, judge: bool) -> Iterator[tuple[Variant, int, str | N
         if judge and not variant.judges:
             continue
         for row in base.rows:
-            if variant.expects == "accept" and row.number not in base.right and variant.name != "as-it-is":
+            is_own = variant.asked and bool(row.accepted)
+            if (
+                variant.expects == "accept"
+                and not is_own
+                and row.number not in base.right
+                and variant.name != "as-it-is"
+            ):
                 continue
             if row.reference and len(row.others) < 1:
                 continue

@@ -16,7 +16,15 @@ from typing import Any, Literal
 
 from workbench.core.discovery import load_modules, refuse_taken
 from workbench.core.python_text import parse
-from workbench.probes.shapes import Mined, number_in, number_with_words, numbers_in, parsed_json, plainly, same
+from workbench.probes.shapes import (
+    Mined,
+    number_in,
+    number_with_words,
+    numbers_in,
+    parsed_json,
+    plainly,
+    same,
+)
 from workbench.probes.shapes import mentions as is_mentioned
 
 
@@ -103,6 +111,12 @@ _WITHIN_SHARE = re.compile(
 )
 _WITHIN_NUMBER = re.compile(
     r"(?:within|\u00b1|\+/-|plus or minus|tolerance (?:of|is)|margin of|off by)[^.\d\n]{0,25}(\d+(?:\.\d+)?)(?![\d.]*\s*(?:%|percent|per cent))",
+    re.IGNORECASE,
+)
+NO_MATTER = r"[^.\n]{0,60}(?:(?:do|does|will) not (?:matter|count)|(?:doesn't|don't) (?:matter|count)|(?:is|are) (?:ignored|irrelevant|not checked))"
+"""Words after something that a prompt leaves free."""
+CASE_IS_FREE = re.compile(
+    rf"\b(?:case|capitals|capitali[sz]ation)\b(?! of){NO_MATTER}|\bcase[- ]insensitive|\bignor(?:e|es|ing) (?:the )?case\b",
     re.IGNORECASE,
 )
 _TOLERANCE = re.compile(r"(?:^|_)(?:tol|tolerance|margin|slack|epsilon|eps|delta)(?:$|_)", re.IGNORECASE)
@@ -246,14 +260,21 @@ class ProbeRow:
         allowed = [float(found[1]) / 100 for found in _WITHIN_SHARE.finditer(self.prompt)]
         allowed += [abs(float(found[1]) / self.value) for found in _WITHIN_NUMBER.finditer(self.prompt)]
         for name, value in self.columns.items():
-            if _TOLERANCE.search(name) and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            if (
+                _TOLERANCE.search(name)
+                and isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and value > 0
+            ):
                 allowed.append(value if value < 1 else min(value / 100, abs(value / self.value)))
         return max(allowed, default=0.0)
 
     def is_near(self, text: str | None) -> bool:
         """Whether the last number of a text is within the tolerance that the row states."""
         numbers = numbers_in(text or "") if self.tolerance else []
-        return bool(numbers) and abs(numbers[-1] - (self.value or 0)) <= 1.01 * self.tolerance * abs(self.value or 0)
+        return bool(numbers) and abs(numbers[-1] - (self.value or 0)) <= 1.01 * self.tolerance * abs(
+            self.value or 0
+        )
 
     def names_alternative(self, text: str | None) -> bool:
         """Whether a text contains another correct completion than the reference."""

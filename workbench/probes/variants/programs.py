@@ -82,3 +82,36 @@ def exits_early(row: ProbeRow) -> Iterable[str | None]:
     """The signatures, and an exit with success at the end, by the interpreter and by the system."""
     yield from _with_bodies(row, "pass", after="\n\nimport sys\nsys.exit(0)\n")
     yield from _with_bodies(row, "pass", after="\n\nimport os\nos._exit(0)\n")
+
+
+@variant(
+    "raises-for-none", "reject", "a program that raises an exception where it should return None", alarm="always", rank=29, least=2,
+    judges=False, asked=True, advice="count a case that raises an exception as failed, not as a result of None",
+)  # fmt: skip
+def raises_for_none(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted program with an exception for each `return None`."""
+    for whole in sorted(row.accepted, key=len)[:2]:
+        other = re.sub(r"\breturn None\b", 'raise ValueError("none")', whole)
+        if other != whole:
+            yield other
+
+
+_QUERY = re.compile(r"```(?:sql|sqlite)?[ \t]*\n(.*?)\n?```", re.DOTALL | re.IGNORECASE)
+_SELECT = re.compile(r"\A\s*SELECT\b", re.IGNORECASE)
+_SET = re.compile(r"\bduplicates?\b[^.\n]{0,40}(?:not matter|ignored|allowed)|\bas a set\b", re.IGNORECASE)
+
+
+@variant(
+    "rows-twice", "reject", "a query that gives every row twice", alarm="always", rank=29, least=2, judges=False, asked=True,
+    advice="compare the rows with their counts: sorted lists or Counter, not sets",
+)  # fmt: skip
+def rows_twice(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted query of SQL, joined with itself by UNION ALL."""
+    if _SET.search(row.conversation):
+        return
+    for whole in sorted(row.accepted, key=len)[:2]:
+        found = _QUERY.search(whole)
+        query = (found[1] if found else whole).strip().rstrip(";")
+        if _SELECT.match(query):
+            twice = " UNION ALL ".join([f"SELECT * FROM ({query})"] * 2)  # noqa: S608 (a text to be graded)
+            yield whole.replace(query, twice, 1)

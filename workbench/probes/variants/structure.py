@@ -266,8 +266,8 @@ def key_order(row: ProbeRow) -> Iterable[str | None]:
     advice="compare json.loads of both sides, not their texts",
 )
 def json_spacing(row: ProbeRow) -> Iterable[str | None]:
-    """The same JSON indented, and without any space."""
-    if row.json:
+    """The same JSON indented, and without any space; not if accepted completions are written otherwise, such as in sentences."""
+    if row.json and (not row.accepted or any(parsed_json(text) is not None for text in row.accepted)):
         for text in (
             json.dumps(row.json, indent=2, ensure_ascii=False),
             json.dumps(row.json, separators=(",", ":"), ensure_ascii=False),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from workbench.probes.shapes import PADDING, gibberish, mentions
-from workbench.probes.variants import ProbeRow, other_signs, variant
+from workbench.probes.variants import CASE_IS_FREE, ProbeRow, other_signs, variant
 
 _REFUSAL = "I'm sorry, but I cannot help with that."
 _ABOUT_REFUSALS = re.compile(r"sorry|cannot|can't|unable|refus|apolog|unanswerable", re.IGNORECASE)
@@ -397,6 +397,7 @@ def case_that_matters(row: ProbeRow) -> Iterable[str | None]:
     # A prompt that requires capitals gives the layout; where small and large letters are mixed they are a part of the word.
     if (
         asks
+        and not CASE_IS_FREE.search(row.prompt)
         and not row.reference.isupper()
         and len(row.reference.split()) <= 3
         and row.reference.swapcase() != row.reference

@@ -1,0 +1,266 @@
+"""Changes of accepted completions that a control shows to be wrong: the same change with a neutral text is graded otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from workbench.probes.base import Base
+from workbench.probes.board import Board, Pair, with_texts
+from workbench.probes.references import MOST
+from workbench.probes.tried import Family, TriedText
+from workbench.probes.variants import ProbeRow, Variant
+
+_MIN_ROWS = 2
+"""Fewest rows that show something: one may be a coincidence. Workbench limit."""
+_MAX_ROWS, _MAX_TEXTS = 24, 4
+"""Rows that are changed, and texts of a row that are tried. Workbench limits."""
+_NEUTRAL = "zuborek"
+
+PART = Variant(
+    "part-of-a-number", "reject", "a completion with a part of a number that the row has", lambda _: (), alarm="always", rank=30,
+    least=_MIN_ROWS, judges=False, asked=True, advice="compare whole numbers, not digits: a pattern with no digit before and after it",
+)  # fmt: skip
+CAPITALS = Variant(
+    "forbidden-capitals", "reject", "what the row forbids, in other capitals", lambda _: (), alarm="always", rank=29,
+    least=_MIN_ROWS, judges=False, asked=True, advice="compare small letters with small letters: lower() on both sides",
+)  # fmt: skip
+BOTH = Variant(
+    "both-labels", "reject", "a completion that states two labels for the same thing", lambda _: (), alarm="always", rank=29,
+    least=_MIN_ROWS, judges=False, asked=True, advice="reject a completion that also has another label where one is right",
+)  # fmt: skip
+ANY_ROW = Variant(
+    "any-row", "reject", "the accepted completions of other rows", lambda _: (), alarm="always", rank=48, least=3, judges=False,
+    question=True, asked=True, advice="compare the completion with what is given in its row",
+)  # fmt: skip
+
+
+def controlled(board: Board, base: Base, like: Sequence[Family]) -> list[Family]:
+    """Families of changed texts that are wrong if they pass, since their controls are graded as they must be.
+
+    Args:
+        board: The grader; the texts are graded there.
+        base: What is accepted.
+        like: Families of the same probe, for their groups of rows.
+    """
+    if not like:
+        return []
+    rows = [row for row in base.rows if row.accepted][:_MAX_ROWS]
+    made = [
+        _parts(board, base, rows),
+        _capitals(board, base, rows),
+        _both(board, base, rows),
+        _any_row(board, base),
+    ]
+    return [
+        Family(variant, tuple(_tried(board, base, pairs)), like[0].groups, float("nan"))
+        for variant, pairs in made
+        if pairs
+    ]
+
+
+def _tried(board: Board, base: Base, pairs: Mapping[Pair, bool]) -> Iterator[TriedText]:
+    """The graded texts; those whose flag is set are wrong if they are accepted."""
+    board.grade(pairs)
+    for (row, text), counts in pairs.items():
+        if (outcome := board.outcomes.get((row, text))) is not None and outcome.tried:
+            yield TriedText(row, text, outcome, counts and base.rule.accepts(row, outcome))
+
+
+_Made = tuple[Variant, dict[Pair, bool]]
+
+
+def _takes(board: Board, base: Base, row: ProbeRow, text: str) -> bool:
+    return (row.number, text) in board.outcomes and base.rule.takes(board, row.number, text)
+
+
+def _shortest(row: ProbeRow) -> list[str]:
+    return sorted(row.accepted, key=len)[:_MAX_TEXTS]
+
+
+def _texts(value: Any, depth: int = 3) -> Iterator[str]:
+    """The texts in a value, at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif depth and isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner, depth - 1)
+    elif depth and isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner, depth - 1)
+
+
+_NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![\w]|[.,:]\d)")
+
+
+def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
+    """A number that the row states without its last or first digit; the control is another number, which has to be rejected."""
+    changed: list[tuple[ProbeRow, str, str]] = []
+    for row in rows:
+        stated = {*_NUMBER.findall(" ".join([row.conversation, *_texts(row.columns)]))}
+        for text in _shortest(row)[:2]:
+            for found in [*_NUMBER.finditer(text)][:2]:
+                if found[0] in stated and found[0] != row.reference:
+                    before, after = text[: found.start()], text[found.end() :]
+                    control = f"{before}{9 * int(found[0]) + 7}{after}"
+                    parts = [
+                        part
+                        for part in (found[0][:-1], found[0][1:])
+                        if part not in stated and part[0] != "0" and int(part) != int(found[0])
+                    ]
+                    changed += [(row, control, f"{before}{part}{after}") for part in parts]
+    board.grade([(row.number, control) for row, control, _ in changed])
+    return PART, {
+        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
+        for row, control, text in changed
+    }
+
+
+def _inserted(text: str, word: str) -> str:
+    """A text with a word after the first space behind its middle that is not at the end of a line; "" if there is none."""
+    found = re.compile(r"(?<=[a-z,]) (?=[a-z])").search(text, len(text) // 2) or re.search(
+        r"(?<=[a-z,]) (?=[a-z])", text
+    )
+    return f"{text[: found.end()]}{word} {text[found.end() :]}" if found else ""
+
+
+def _capitals(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
+    """Texts of a column in an accepted completion that is rejected with them, and not with a neutral word, in other capitals."""
+    changed: list[tuple[ProbeRow, str, str, str]] = []
+    for row in rows:
+        text = _shortest(row)[0]
+        for name, value in row.columns.items():
+            words = list(_texts(value)) if isinstance(value, list | str) and name in row.mined.text else []
+            for word in [one for one in words if one.isalpha() and one.islower() and len(one) > 2][:3]:
+                if (control := _inserted(text, _NEUTRAL)) and not re.search(
+                    rf"\b{word}\b", text, re.IGNORECASE
+                ):
+                    plain = _inserted(text, word)
+                    changed += [
+                        (row, control, plain, _inserted(text, other))
+                        for other in (word.capitalize(), word.upper())
+                    ]
+    board.grade([(row.number, one) for row, control, plain, _ in changed for one in (control, plain)])
+    return CAPITALS, {
+        (row.number, other): _takes(board, base, row, control) and not _takes(board, base, row, plain)
+        for row, control, plain, other in changed
+    }
+
+
+def _labels(rows: Sequence[ProbeRow]) -> list[str]:
+    """Short texts that columns give again and again, such as "knight" and "knave"; [] if there are not two to four."""
+    counts = Counter(
+        text
+        for row in rows
+        for name, value in row.columns.items()
+        if isinstance(value, Mapping | list) and name in row.mined.text
+        for text in _texts(value)
+        if re.fullmatch(r"[A-Za-z]{2,15}", text)
+    )
+    often = [text for text, count in counts.items() if count >= max(3, len(rows) // 3)]
+    return often if 2 <= len(often) <= 4 else []
+
+
+def _both(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
+    """An accepted completion and the same with its labels exchanged, in both orders; alone the second has to be rejected."""
+    labels = _labels(rows)
+    pairs: dict[Pair, bool] = {}
+    if not labels:
+        return BOTH, pairs
+    following = dict(zip(labels, [*labels[1:], labels[0]], strict=True))
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, labels))})\b")
+    for row in rows:
+        text = _shortest(row)[0]
+        other = pattern.sub(lambda found: following[found[0]], text)
+        if other != text:
+            both = [(row.number, f"{one}\n{two}") for one, two in ((text, other), (other, text))]
+            board.grade([(row.number, other), *both])
+            alone = _takes(board, base, row, other)
+            pairs |= dict.fromkeys(both, not alone and base.rule.share(board, both) == 1)
+    return BOTH, pairs
+
+
+def _any_row(board: Board, base: Base) -> _Made:
+    """Accepted completions in all other rows: if nearly all pass, the row decides nothing, although its columns are read."""
+    rows = [row for row in base.rows if row.accepted]
+    rejected = any(text not in row.accepted for row in base.rows for text in row.own)
+    if len(rows) < ANY_ROW.least or not rejected or base.distinct or not _is_read(rows):
+        return ANY_ROW, {}
+    texts = list(dict.fromkeys(_shortest(row)[0] for row in rows))[:_MAX_TEXTS]
+    pairs = [(row.number, text) for row in rows for text in texts if text not in row.own]
+    board.grade(pairs)
+    if len(texts) < ANY_ROW.least or base.rule.share(board, pairs) < MOST:
+        return ANY_ROW, {}
+    return ANY_ROW, dict.fromkeys(pairs, True)
+
+
+def _is_read(rows: Sequence[ProbeRow]) -> bool:
+    """Whether the source names a column whose texts or lists differ from row to row."""
+    return any(
+        isinstance(value, str | list | Mapping)
+        and re.search(rf"[\"']{re.escape(str(name))}[\"']", rows[0].mined.text)
+        and len({repr(row.columns.get(name)) for row in rows}) > len(rows) // 2
+        for name, value in rows[0].columns.items()
+    )
+
+
+_SIMILAR = 0.7
+"""Similarity of two names, from 0 to 1, from which one is taken for the other. Workbench limit."""
+
+
+def misnamed(board: Board, base: Base) -> list[Family]:
+    """A column that the source looks up and no row has, if the rows have one of a similar name that it never reads.
+
+    The texts are accepted now, and rejected when the rows have the column under the name that is looked up.
+    """
+    row = next((row for row in base.rows if row.accepted), None)
+    if row is None or not base.rows[0].mined.missing:
+        return []
+    unread = [
+        name
+        for name in map(str, row.columns)
+        if not re.search(rf"[\"']{re.escape(name)}[\"']", row.mined.text)
+    ]
+    for looked_up in row.mined.missing:
+        close = max(unread, key=lambda name: _likeness(name, looked_up), default="")
+        if close and _likeness(close, looked_up) >= _SIMILAR:
+            return _renamed(board, base, close, looked_up)
+    return []
+
+
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.lower(), other.lower()).ratio()
+
+
+def _renamed(board: Board, base: Base, name: str, looked_up: str) -> list[Family]:
+    rows = [row for row in base.rows if row.accepted][:_MAX_ROWS]
+    pairs = [
+        (row.number, text)
+        for row in rows
+        for value in [*_texts(row.columns.get(name))][:_MAX_TEXTS]
+        for text in (value, f"{_shortest(row)[0]} {value}", f"{_shortest(row)[0]}|{value}")
+    ]
+    board.grade(pairs)
+    taken = [
+        pair for pair in dict.fromkeys(pairs) if pair in board.outcomes and base.rule.takes(board, *pair)
+    ]
+    if not taken:
+        return []
+    columns = {looked_up: [base.rows[row].columns.get(name) for row, _ in taken]}
+    texts = with_texts(board.samples, [row for row, _ in taken], [text for _, text in taken], **columns)
+    other = Board(board.suite, texts)
+    other.grade([(position, text) for position, (_, text) in enumerate(taken)])
+    found = [
+        TriedText(row, text, board.outcomes[row, text], wrong=not base.rule.takes(other, position, text))
+        for position, (row, text) in enumerate(taken)
+        if (position, text) in other.outcomes
+    ]
+    variant = Variant(
+        "column-misnamed", "reject", f"what it rejects if the column {name!r} is named {looked_up!r}, which it looks up and no row has",
+        lambda _: (), alarm="always", rank=16, least=1, judges=False, asked=True, advice=f"read the column {name!r}",
+    )  # fmt: skip
+    groups = board.samples.group_codes
+    return [Family(variant, tuple(found), groups, float("nan"))] if any(one.wrong for one in found) else []

@@ -1,0 +1,256 @@
+"""What the prompt itself allows or requires: accepted completions changed as it allows, and changed against it."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+
+from workbench.probes.shapes import PADDING, parsed_json
+from workbench.probes.variants import CASE_IS_FREE, NO_MATTER, ProbeRow, variant
+
+_MOST = 2
+"""Accepted completions of a row that are changed, the shortest first. Workbench limit."""
+
+
+def _accepted(row: ProbeRow) -> list[str]:
+    return sorted(row.accepted, key=len)[:_MOST]
+
+
+def _wide(text: str) -> str:
+    """A text with its ASCII characters in full width."""
+    return "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in text)
+
+
+def _without_accents(text: str) -> str:
+    parts = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(one for one in parts if not unicodedata.combining(one)))
+
+
+_ALLOWED: tuple[tuple[re.Pattern[str], tuple[Callable[[str], str], ...]], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), changes)
+    for pattern, changes in (
+        (
+            CASE_IS_FREE.pattern,
+            (str.upper, str.lower),
+        ),
+        (
+            rf"\bwidth\b{NO_MATTER}|\bfull[- ]width (?:forms|characters|letters|digits)? ?(?:are|is) (?:fine|allowed|accepted)",
+            (_wide,),
+        ),
+        (rf"\baccents?\b{NO_MATTER}|\bdiacritics?\b{NO_MATTER}", (_without_accents,)),
+        (rf"\b(?:spaces|spacing|whitespace)\b{NO_MATTER}", (lambda text: text.replace(" ", "  "),)),
+    )
+)
+"""Words of a prompt, and the changes of a completion that they allow."""
+
+
+@variant(
+    "allowed-form", "accept", "in a form that the prompt allows", alarm="always", rank=30, judges=False, asked=True,
+    advice="normalise both sides as the prompt says before comparing",
+)  # fmt: skip
+def allowed_form(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted short completion in capitals, in full width, without accents or with more space, if the prompt says so."""
+    for said, changes in _ALLOWED:
+        if said.search(row.conversation):
+            for text in _accepted(row)[:1]:
+                if len(text) <= 200 and not re.search(
+                    r"[<{`\\:]", text
+                ):  # a form may have to be kept as it is
+                    yield from (other for change in changes if (other := change(text)) != text)
+
+
+_ANY_ORDER = re.compile(
+    r"[^.\n]*(?:\bin any order\b|\border\b[^.\n]{0,30}(?:does not|doesn't) (?:matter|count))", re.IGNORECASE
+)
+_OF_KEYS = re.compile(r"\b(?:keys?|fields?|attributes?|properties|parameters?|arguments?)\b", re.IGNORECASE)
+
+
+@variant(
+    "allowed-order", "accept", "in another order, which the prompt allows", alarm="always", rank=30, judges=False, asked=True,
+    advice="compare sorted lists, or count the entries",
+)  # fmt: skip
+def allowed_order(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion that is a list, or has one in JSON, backwards; not where the order of keys is meant."""
+    said = _ANY_ORDER.search(row.conversation)
+    if said is None or _OF_KEYS.search(said[0]):
+        return
+    for text in _accepted(row)[:1]:
+        listed = [part.strip() for part in text.strip().rstrip(".").split(",")]
+        if (
+            1 < len(listed) <= 12
+            and all(0 < len(part) <= 40 for part in listed)
+            and not re.search(r"[(\[{:\n]", text)
+        ):
+            yield ", ".join(reversed(listed))
+        found = re.search(r"\[.*\]", text, re.DOTALL)
+        value = parsed_json(found[0]) if found else None
+        if found is not None and isinstance(value, list) and len(value) > 1:
+            yield text[: found.start()] + json.dumps(value[::-1], ensure_ascii=False) + text[found.end() :]
+
+
+_REMARKS = re.compile(
+    r"\b(?:may|can|could|are free to)\b[^.\n]{0,40}\b(?:remarks?|comments?|explanations?|explain|notes?|text|words)\b[^.\n]{0,30}\bafter\b",
+    re.IGNORECASE,
+)
+
+
+@variant(
+    "allowed-remark", "accept", "with a long remark after it, which the prompt allows", alarm="always", rank=30, judges=False, asked=True,
+    advice="search the whole completion, not only its last characters or its last line",
+)  # fmt: skip
+def allowed_remark(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion and some hundred characters after it."""
+    if _REMARKS.search(row.conversation):
+        yield from (f"{text}\n\n{PADDING * 3}" for text in _accepted(row)[:1])
+
+
+@variant(
+    "other-typography", "accept", "with typographic quotation marks and apostrophes", alarm="always", rank=62, judges=False, asked=True,
+    question=True, advice="replace typographic marks by plain ones on both sides before comparing",
+)  # fmt: skip
+def other_typography(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion in words with typographic apostrophes."""
+    for text in _accepted(row):
+        if re.search(r"[a-z]'[a-z]", text) and not re.search(r"[{}<>=\\`]", text):
+            yield re.sub(r"(?<=[a-z])'(?=[a-z])", "\u2019", text)
+
+
+@variant(
+    "more-blank-lines", "accept", "with two empty lines for each empty line", alarm="always", rank=62, judges=False, asked=True, question=True,
+    advice="split at one or more empty lines: re.split(r'\\n\\s*\\n')",
+)  # fmt: skip
+def more_blank_lines(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion of several paragraphs."""
+    yield from (
+        text.replace("\n\n", "\n\n\n\n")
+        for text in _accepted(row)
+        if "\n\n" in text.strip() and "```" not in text
+    )
+
+
+_RESULT_LINE = re.compile(r"^((?:final )?(?:answer|result)\b[^\n]{0,60})\Z", re.IGNORECASE | re.MULTILINE)
+
+
+@variant(
+    "result-in-bold", "accept", "with its last line in bold, as models often write it", alarm="always", rank=62, judges=False, asked=True,
+    question=True, advice="allow ** around the line, or remove it before matching",
+)  # fmt: skip
+def result_in_bold(row: ProbeRow) -> Iterable[str | None]:
+    """The last line of an accepted completion in bold, if it begins with answer or result and the prompt does not forbid markup."""
+    for text in _accepted(row):
+        if (
+            "\n" in text.strip()
+            and _RESULT_LINE.search(text.strip())
+            and not re.search(
+                r"\bplain text\b|\bno (?:markdown|markup|formatting)\b", row.conversation, re.IGNORECASE
+            )
+        ):
+            yield _RESULT_LINE.sub(r"**\1**", text.strip())
+
+
+_LAST = re.compile(
+    r"\blast\b[^.\n]{0,40}\b(?:counts|is (?:read|graded|used|taken|scored|your|the one)|wins|will be (?:read|graded|used|scored))\b",
+    re.IGNORECASE,
+)
+_BETWEEN = "\n\nNo, that is not right. Once more:\n\n"
+
+
+@variant(
+    "last-one-counts", "accept", "after a first try that is rejected, although the prompt says that the last one counts",
+    alarm="always", rank=30, judges=False, asked=True, advice="take the last result: [-1] instead of [0], findall instead of search",
+)  # fmt: skip
+def last_one_counts(row: ProbeRow) -> Iterable[str | None]:
+    """A rejected completion of the row, and an accepted one after it."""
+    if _LAST.search(row.conversation):
+        rejected = sorted((text for text in row.own if text not in row.accepted), key=len)
+        for good in _accepted(row)[:1]:
+            yield from (f"{bad}{_BETWEEN}{good}" for bad in rejected[:3])
+
+
+_ONE_OF_EACH = re.compile(
+    r"\bexactly one\b|\bonly one\b|\ba single\b|\bnothing else\b|\bno more than one\b|\bone <", re.IGNORECASE
+)
+_BLOCK = re.compile(r"<([A-Za-z_]+)>(.*?)</\1>", re.DOTALL)
+
+
+@variant(
+    "blocks-repeated", "reject", "an accepted completion with each tagged block more than once, although the prompt has exactly one of each",
+    alarm="always", rank=29, least=2, judges=False, asked=True, advice="count the tags: each opens and closes exactly once",
+)  # fmt: skip
+def blocks_repeated(row: ProbeRow) -> Iterable[str | None]:
+    """All blocks twice, one after the other and one inside the other."""
+    if not _ONE_OF_EACH.search(row.conversation):
+        return
+    for text in _accepted(row):
+        blocks = [*_BLOCK.finditer(text)]
+        if blocks and all(f"<{found[1]}>" in row.conversation for found in blocks):
+            yield _BLOCK.sub(lambda found: f"{found[0]}{found[0]}", text)
+            yield _BLOCK.sub(lambda found: f"<{found[1]}>{found[0]}</{found[1]}>", text)
+
+
+_THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>(.*?)</\1>\s*", re.DOTALL)
+
+
+@variant(
+    "thought-unclosed", "reject", "a completion that is all inside a thought that never closes", alarm="always", rank=29, least=2,
+    judges=False, asked=True, question=True, advice="treat everything after an opening tag without a closing one as a thought",
+)  # fmt: skip
+def thought_unclosed(row: ProbeRow) -> Iterable[str | None]:
+    """The result of an accepted completion inside a thought without an end, where completions of the row think in tags."""
+    tag = next((found[1] for text in row.own if (found := _THOUGHT.match(text))), "")
+    if not tag or "no closing" in row.conversation:
+        return
+    for text in _accepted(row):
+        rest = _THOUGHT.sub("", text)
+        if rest.strip() and f"<{tag}>" not in rest:
+            yield f"<{tag}>Perhaps it is this. {rest.strip()} But let me check whether"
+            yield f"<{tag}>Perhaps it is this.\n{rest.strip()}"
+
+
+_UNITS: tuple[tuple[str, str], ...] = (
+    ("words?", "more "), ("sentences?", "One more. "), ("characters?", "more"), ("lines?", "\none more line"), ("paragraphs?", "\n\nOne more paragraph."),
+    ("bullets?|bullet points?|items?", "\n- one more"),
+)  # fmt: skip
+_NUMBERS = {
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+}
+_AT_MOST = r"\b(?:at most|no more than|not more than|up to|a maximum of|maximum|max\.?|fewer than|less than|under|exactly|limit of)\s+(\d+|{})\s+(?:{})\b"
+_LARGEST = 400
+"""Largest limit that a text is made longer than. Workbench limit."""
+
+
+@variant(
+    "over-the-limit", "reject", "a completion longer than the limit that the prompt states and the row holds", alarm="always", rank=29, least=2,
+    judges=False, asked=True, advice="count as the prompt does, on the whole completion",
+)  # fmt: skip
+def over_the_limit(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion with so many more words, sentences, characters or lines, if a column or the source has the same limit."""
+    for units, more in _UNITS:
+        found = re.search(_AT_MOST.format("|".join(_NUMBERS), units), row.conversation, re.IGNORECASE)
+        limit = (int(found[1]) if found[1].isdigit() else _NUMBERS[found[1].lower()]) if found else 0
+        if 0 < limit <= _LARGEST and limit in {*_whole_numbers(row.columns), *row.mined.numbers}:
+            for text in _accepted(row)[:1]:
+                yield from (f"{text.rstrip()}{mark}{more * (limit + 1)}" for mark in (" ", "\n\n"))
+
+
+def _whole_numbers(value: object) -> Iterator[int]:
+    """The whole numbers in a row's columns, at any depth."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _whole_numbers(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _whole_numbers(inner)
