@@ -32,6 +32,7 @@ from .graders import JsonKeys as JsonKeys
 from .graders import JsonMatch as JsonMatch
 from .graders import JsonSchema as JsonSchema
 from .graders import LabelSet as LabelSet
+from .graders import Language as Language
 from .graders import LatencyCostTokens as LatencyCostTokens
 from .graders import Length as Length
 from .graders import ListMatch as ListMatch

@@ -15,6 +15,7 @@ from workbench.graders.code.script import ScriptGrader
 from workbench.graders.code.sql_result import SqlResult
 from workbench.graders.combine import Combined, Entry, PerTurn
 from workbench.graders.measures.citations import Citations
+from workbench.graders.measures.language import Language
 from workbench.graders.measures.repetition import Repetition
 from workbench.graders.measures.usage import LatencyCostTokens
 from workbench.graders.rows import Control
@@ -51,6 +52,7 @@ __all__ = [
     "JsonMatch",
     "JsonSchema",
     "LabelSet",
+    "Language",
     "LatencyCostTokens",
     "Length",
     "ListMatch",
