@@ -113,7 +113,7 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
         follows += [family for family in proven if family.variant.gross and family not in follows][1:]
     own = [case.finding(family, _severity(case, family)) for family in proven if family not in follows]
     named = [*lead, *own]
-    named.sort(key=lambda finding: (finding.severity != Severity.ERROR, finding.kind in NOTHING))
+    named.sort(key=lambda finding: finding.severity != Severity.ERROR and 1 + (finding.kind in NOTHING))
     if lead and lead[0].kind in _SAY_ALL:
         told = []
     notes = [*form_only(case), *(case.finding(family, Severity.NOTE) for family in told)]
