@@ -15,6 +15,7 @@ import workbench.judges  # (its kinds register themselves)
 from benchmarks.field.page import generated_part
 from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
+from tests.graders.peers import peers_table
 from workbench.analysis import diagnostics
 from workbench.analysis.suite_case import suite_kinds
 from workbench.data.extractors import EXTRACTORS
@@ -25,7 +26,7 @@ from workbench.graders import KINDS
 from workbench.probes.variants import VARIANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
-FAMILIES = ("text", "structure", "similarity", "code", "judges", "remote", "several")
+FAMILIES = ("text", "values", "structure", "similarity", "measures", "code", "judges", "remote", "several")
 """Headings in the order of the table; others follow."""
 
 
@@ -134,6 +135,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "targets": ("targets.md", targets_table),
     "conversion matrix": ("convert.md", conversion_table),
     "field": ("field.md", generated_part),
+    "peers": ("peers.md", peers_table),
     "public names": ("public-names.md", names_section),
 }
 """Each part's page, and what writes it."""

@@ -129,6 +129,10 @@ DATA = (
     "workbench/judges/kinds/pairwise.py",
     "workbench/core/display_html.py",  # a stylesheet
     "workbench/graders/rules/refusals.py",  # phrases of promptfoo
+    "workbench/graders/rules/choices.py",  # phrases of completions
+    "workbench/graders/rules/numbers.py",
+    "workbench/graders/rules/tokens.py",
+    "workbench/graders/rules/math.py",
 )
 
 PYTHON = ("workbench", "benchmarks")

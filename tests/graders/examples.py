@@ -190,10 +190,17 @@ ALTERNATIVES: dict[str, list[Factory]] = {
         lambda: wb.ExactMatch(expected="4"),
         lambda: wb.ExactMatch(expected="a 'quote' \\ {{item.x}}\n"),
         lambda: wb.ExactMatch(on_no_reference="zero", on_empty="zero"),
+        lambda: wb.ExactMatch(["4", "four"], ignore_case=True),
+        lambda: wb.ExactMatch(
+            on_no_reference="zero", on_empty="zero", normalize=("nfc", "spaces"), negate=True
+        ),
     ],
     "contains": [
         wb.Contains,
         lambda: wb.Contains(expected="Ä", ignore_case=True),
+        lambda: wb.Contains(["4", "is"], several="all", words=True),
+        lambda: wb.Contains("4", where="end", normalize="dashes"),
+        lambda: wb.Contains("x", negate=True),
         lambda: wb.Contains(expected="4", extractor={"name": "after_marker", "marker": "ANSWER:"}),
         lambda: wb.Contains(expected="q", extractor={"name": "tool_arguments", "tool_name": "search"}),
     ],

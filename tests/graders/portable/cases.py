@@ -27,7 +27,7 @@ def _says(text):
 _TEXTS = [
     "", " ", "4", " 4 ", "four 4 FOUR", "Paris", "PARIS", " paris\n", "café", "a\tb", "😀 42", "\x1fa\x1f",
     "İstanbul", "ΣΑΣ", "straße STRASSE", "\ufeffParis", "a\u2028b", "x\n", "line one\nline two", "no-no 2026-02",
-    '{"a": {"b": null}}', '{"a": [1]}', '{"a": NaN}', '{"a": 1,}', "[1, 2]", '"a"', "null", '{"a":1,"a":2}', "{} x",
+    '{"a": {"b": null}}', '{"a": [1]}', '{"a": NaN}', '{"a": 1,}', "[1, 2]", '"a"', "null", '{"a":1,"a":2}', "{} x", '```json\n{"a": 1}\n```',
     "good", "bad", "GOOD", "the cat sat on the mat", "the cats were sitting on a mat", "٤٢", "user@example.com",
     "{{item.expected}}", "it's \"quoted\" \\ back", "<b>&amp;</b>", "a" * 300, "\u1680wide\u3000", "e\u0301",
 ]
@@ -131,6 +131,14 @@ EVERYWHERE = [
 """Graders with a Python and a JavaScript form."""
 
 PYTHON_ONLY = [
+    JsonKeys("a", fenced="allow"),
+    Contains(["4", "paris"], several="any", ignore_case=True, words=True),
+    Contains(["4", "four"], several="all"),
+    Contains(several="any"),
+    Contains("Paris", where="start", negate=True),
+    Contains("4", where="end", normalize=("nfkc", "spaces", "quotes", "dashes")),
+    ExactMatch(["4", "Paris"], normalize="spaces"),
+    ExactMatch(normalize="nfc", negate=True),
     *(TextSimilarity(metric=metric) for metric in METRICS),
     TextSimilarity(
         metric="rouge_1", input="{{sample.output_json.a}} {{item.n}}", reference="{{item.reference}}"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workbench as wb
 from tests.graders.code_examples import said
 from workbench.core.errors import FormatError
 from workbench.graders.rules.structure import strict_json
@@ -237,3 +238,39 @@ def test_the_schema_is_kept_apart_from_the_callers():
     grader = JsonSchema(schema=mine)
     mine["type"] = "array"
     assert grader(said("{}")).score == 1.0
+
+
+_OBJECT = '{"a": 1}'
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        (f"```json\n{_OBJECT}\n```", 1.0),
+        (f"```\n{_OBJECT}\n```", 1.0),
+        (f"~~~json\n{_OBJECT}\n~~~\n", 1.0),
+        (f"Here it is:\n```JSON\n{_OBJECT}\n```\nDone.", 1.0),
+        (_OBJECT, 1.0),
+        (f"```json\n{_OBJECT}\n```\n```json\n{_OBJECT}\n```", 0.0),
+        (f"```json\n{_OBJECT}", 0.0),
+        (f"```python\n{_OBJECT}\n```", 0.0),
+        (f"```json\n{_OBJECT},\n```", 0.0),
+        (f"json {_OBJECT}", 0.0),
+        ("```json\n```", 0.0),
+    ],
+)
+def test_a_fenced_object_is_read_on_request(text, score):
+    """`fenced="allow"` reads the only code block; by default a fence is not JSON."""
+    thread = wb.StringThread([("assistant", text)])
+    schema = {"type": "object", "required": ["a"]}
+    for make in (lambda **how: wb.JsonKeys("a", **how), lambda **how: wb.JsonSchema(schema, **how)):
+        assert make(fenced="allow")(thread).score == score
+        assert make()(thread).score == float(text == _OBJECT)
+        assert make(fenced="allow").spec()["fenced"] == "allow"
+        assert "fenced" not in make().spec()
+
+
+def test_an_unknown_handling_of_fences_is_refused():
+    """With the allowed ones."""
+    with pytest.raises(FormatError, match="fenced must be"):
+        wb.JsonKeys("a", fenced="yes")

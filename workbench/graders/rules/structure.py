@@ -10,20 +10,47 @@ from typing import Any
 from workbench.graders.rules.text import Verdict, listed, verdict
 
 
-def strict_json(text: str) -> Any:
+def strict_json(text: str, unique: Any = None) -> Any:
     """The value of a JSON text: no NaN, no infinity, no trailing comma; of two equal keys the last counts.
 
     Numbers too large for an int are floats, so that no text is refused for its length.
+
+    Args:
+        text: The text.
+        unique: Makes an object of its keys and values, None for a dict.
 
     Raises:
         ValueError: "Invalid JSON: ...".
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
+        return json.loads(text, parse_constant=_refuse_constant, parse_int=_whole, object_pairs_hook=unique)
     except json.JSONDecodeError as error:
         raise ValueError(f"Invalid JSON: {error}") from None
     except RecursionError:
         raise ValueError("Invalid JSON: nested too deeply") from None
+
+
+_FENCED = re.compile(
+    r"^[ \t]*(`{3,}|~{3,})[ \t]*(?:json[c5]?)?[ \t]*\n(.*?)^[ \t]*\1[ \t]*$",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+
+
+def json_in(text: str, fenced: str = "reject", unique: Any = None) -> Any:
+    """The value of a JSON text, or, with `fenced="allow"`, of the only code block in it that is JSON.
+
+    Raises:
+        ValueError: "Invalid JSON: ...".
+    """
+    try:
+        return strict_json(text, unique)
+    except ValueError:
+        blocks = [block[1] for block in _FENCED.findall(text)] if fenced == "allow" else []
+        if not blocks:
+            raise
+    if len(blocks) > 1:
+        raise ValueError(f"Invalid JSON: {len(blocks)} code blocks, expected one")
+    return strict_json(blocks[0], unique)
 
 
 def _refuse_constant(name: str) -> Any:
@@ -34,10 +61,12 @@ def _whole(digits: str) -> int | float:
     return int(digits) if len(digits) < 4000 else float(digits)
 
 
-def json_keys(text: str, *, keys: tuple[str, ...], require_all: bool = True) -> Verdict:
+def json_keys(
+    text: str, *, keys: tuple[str, ...], require_all: bool = True, fenced: str = "reject"
+) -> Verdict:
     """Whether a JSON text has the keys, all of them or any. Dots walk objects, never arrays; null counts."""
     try:
-        value = strict_json(text)
+        value = json_in(text, fenced)
     except ValueError as error:
         return 0.0, str(error), {}
     missing = [key for key in keys if not _has_path(value, key)]

@@ -22,7 +22,7 @@ from workbench.graders.portable_rule import (
     search_in_javascript,
 )
 from workbench.graders.rule_grader import RuleGrader, Unscored
-from workbench.graders.rules.structure import json_keys, strict_json, tool_call, tool_names
+from workbench.graders.rules.structure import json_in, json_keys, tool_call, tool_names
 from workbench.graders.rules.text import Verdict, guardrail_contains, guardrail_regex
 from workbench.graders.structure.schema import Schema, plain_schema
 from workbench.graders.text.text_grader import TextGrader
@@ -105,6 +105,7 @@ class JsonKeys(TextGrader):
     Attributes:
         keys: Paths such as "metadata.author", passed one by one. Without any, a text passes if all are required and fails if not.
         require_all: Whether every key must be present; if not, one is enough.
+        fenced: "allow" reads the only JSON code block of a text that is not JSON; "reject" does not.
 
     Source: Umbraco (`json-schema`).
 
@@ -115,16 +116,18 @@ class JsonKeys(TextGrader):
         'Missing required JSON keys: [meta.author]'
     """
 
-    rule: ClassVar[Rule] = Rule("structure.json_keys", "jsonKeys", ("keys", "require_all"))
+    rule: ClassVar[Rule] = Rule("structure.json_keys", "jsonKeys", ("keys", "require_all", "fenced"))
 
     keys: tuple[str, ...]
     require_all: bool = True
+    fenced: str = "reject"
 
     def __init__(
         self,
         *names: str | list[str] | tuple[str, ...],
         keys: Sequence[str] = (),
         require_all: bool = True,
+        fenced: str = "reject",
         extractor: Extractor | Mapping[str, Any] | str = "last_assistant",
         on_empty: str = "grade",
         name: str = "",
@@ -138,6 +141,7 @@ class JsonKeys(TextGrader):
             )
         object.__setattr__(self, "keys", paths or keys)
         object.__setattr__(self, "require_all", require_all)
+        object.__setattr__(self, "fenced", fenced)
         TextGrader.__init__(
             self, extractor=as_extractor(extractor), on_empty=on_empty, name=name, description=description
         )
@@ -145,10 +149,22 @@ class JsonKeys(TextGrader):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "keys", as_texts("keys", self.keys))
+        check_choice("fenced", self.fenced, ("reject", "allow"))
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
         """Whether the text is JSON with the required keys."""
-        return json_keys(text, keys=self.keys, require_all=self.require_all)
+        return json_keys(text, keys=self.keys, require_all=self.require_all, fenced=self.fenced)
+
+    def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:
+        """The lines of the JavaScript function once `text` is known."""
+        if self.fenced != "reject":
+            raise refusal(
+                self,
+                "fenced",
+                "code blocks have no JavaScript form",
+                'set fenced="reject", or export it as Python',
+            )
+        return super().javascript_rest(reference_names)
 
 
 @kind("json-schema", family="structure")
@@ -162,6 +178,7 @@ class JsonSchema(TextGrader):
 
     Attributes:
         schema: The schema, an object; checked against its draft's meta-schema when the grader is created.
+        fenced: "allow" reads the only JSON code block of a text that is not JSON; "reject" does not.
 
     Error kinds: timeout, runtime (a schema with circular references).
 
@@ -169,15 +186,17 @@ class JsonSchema(TextGrader):
     """
 
     schema: dict[str, Any] = field(kw_only=False)
+    fenced: str = "reject"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_choice("fenced", self.fenced, ("reject", "allow"))
         object.__setattr__(self, "schema", plain_schema(self.schema))
 
     def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
         """Parse the text, then find the first error."""
         try:
-            value = strict_json(text)
+            value = json_in(text, self.fenced)
         except ValueError as error:
             return 0.0, str(error), {}
         try:

@@ -36,18 +36,22 @@ from workbench.graders.rules.text import (
     measured,
     regex_match,
 )
-from workbench.graders.text.text_grader import ExpectedGrader, ReferenceGrader, TextGrader, WordedGrader
+from workbench.graders.text.match_options import MatchGrader
+from workbench.graders.text.text_grader import ReferenceGrader, TextGrader, WordedGrader
 
 
 @kind("exact-match", family="text")
 @dataclass(frozen=True, kw_only=True)
-class ExactMatch(ExpectedGrader):
+class ExactMatch(MatchGrader):
     """1.0 if the text equals the expected one, else 0.0.
 
     Attributes:
-        expected: The expected text; None takes each sample's reference (a number as its JSON text).
+        expected: The expected text, or a list of accepted ones; None takes each sample's reference (a number as its JSON text).
         ignore_case: Whether letters match either case, compared by `str.lower`.
         trim: Whether white space around both sides is ignored.
+        several: "any" if the reference is a list of accepted texts.
+        normalize: Typographic differences to ignore: "nfc", "nfkc", "spaces", "quotes", "dashes".
+        negate: Whether an equal text scores 0.0, and any other 1.0.
 
     Error kinds: sample (no reference), and what an extractor raises.
 
@@ -65,8 +69,10 @@ class ExactMatch(ExpectedGrader):
     ignore_case: bool = False
     trim: bool = True
 
-    def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool]:
-        """Whether each text passes, (m,)."""
+    def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool] | None:
+        """Whether each text passes, (m,); None with options."""
+        if not self.is_plain:
+            return None
         if self.ignore_case or not self.trim:
             fold = partial(folded, ignore_case=self.ignore_case, trim=self.trim)
             return [fold(text) == fold(other) for text, other in zip(texts, expected, strict=True)]
@@ -74,17 +80,24 @@ class ExactMatch(ExpectedGrader):
 
     def compare(self, text: str, expected: str) -> Verdict:
         """Whether the text equals the expected one."""
+        if not self.is_plain:
+            return self.matched(text, expected)
         return exact_match(text, expected, ignore_case=self.ignore_case, trim=self.trim)
 
 
 @kind("contains", family="text")
 @dataclass(frozen=True, kw_only=True)
-class Contains(ExpectedGrader):
+class Contains(MatchGrader):
     """1.0 if the expected text occurs in the text, else 0.0. Nothing is trimmed.
 
     Attributes:
-        expected: The text to find; None takes each sample's reference. An empty one always occurs.
+        expected: The text to find, or a list of texts; None takes each sample's reference. An empty one always occurs.
         ignore_case: Whether letters match either case, by `str.lower` without folding: "ß" is not "ss".
+        where: "anywhere", "start" or "end" of the text; white space around it then does not count.
+        words: Whether letters and digits may not directly precede or follow: "cat" is not in "category".
+        several: "any" or "all" of a list, which `expected` or the reference is.
+        normalize: Typographic differences to ignore: "nfc", "nfkc", "spaces", "quotes", "dashes".
+        negate: Whether the text must not occur.
 
     Error kinds: sample (no reference), and what an extractor raises.
 
@@ -94,16 +107,34 @@ class Contains(ExpectedGrader):
     rule: ClassVar[Rule] = Rule("text.contains", "contains", ("ignore_case",))
     letta_reasons: ClassVar[tuple[str, str]] = ("Contains ground_truth: True", "Contains ground_truth: False")
 
-    ignore_case: bool = False
+    option_names: ClassVar[tuple[str, ...]] = ("where", "words", *MatchGrader.option_names)
 
-    def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool]:
-        """Whether each text passes, (m,)."""
+    ignore_case: bool = False
+    where: str = "anywhere"
+    words: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("where", self.where, ("anywhere", "start", "end"))
+        super().__post_init__()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The settings of the rule `matches`."""
+        how = {"anywhere": "contains", "start": "starts", "end": "ends"}[self.where]
+        return {**super().options, "how": how, "trim": self.where != "anywhere"}
+
+    def passes(self, texts: Sequence[str], expected: Sequence[str]) -> list[bool] | None:
+        """Whether each text passes, (m,); None with options."""
+        if not self.is_plain:
+            return None
         if self.ignore_case:
             return [other.lower() in text.lower() for text, other in zip(texts, expected, strict=True)]
         return [other in text for text, other in zip(texts, expected, strict=True)]
 
     def compare(self, text: str, expected: str) -> Verdict:
         """Whether the expected text occurs."""
+        if not self.is_plain:
+            return self.matched(text, expected)
         return contains(text, expected, ignore_case=self.ignore_case)
 
 

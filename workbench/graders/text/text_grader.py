@@ -184,7 +184,7 @@ class ReferenceGrader(WordedGrader):
             sample), "skip", or "zero" (Letta: score 0.0). The last two apply to an empty reference too.
     """
 
-    hidden_from_dir = "compare constant expected_in_python passes"
+    hidden_from_dir = "compare compare_in constant expected_in_python passes"
 
     on_no_reference: str = field(default="fail", metadata=HANDLING)
 
@@ -197,7 +197,7 @@ class ReferenceGrader(WordedGrader):
         """The grader's constant; None if the sample's reference is used."""
         raise NotImplementedError
 
-    def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:  # noqa: ARG002
+    def grade_text(self, text: str, thread: StringThread, reference: Any) -> Verdict:
         """The verdict on the extracted text."""
         expected = self.constant
         if expected is None:
@@ -208,6 +208,10 @@ class ReferenceGrader(WordedGrader):
                 raise Skip("no reference to compare with")
             if expected is None:
                 raise no_reference()
+        return self.compare_in(thread, text, expected)
+
+    def compare_in(self, thread: StringThread, text: str, expected: str) -> Verdict:  # noqa: ARG002
+        """The verdict of a kind that reads more of the row than the two texts; `compare` for others."""
         return self.compare(text, expected)
 
     @property

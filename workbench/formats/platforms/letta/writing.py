@@ -173,6 +173,8 @@ def _built_in(grader: Grader) -> str:
     """Letta's built-in function with the same result, "" if there is none."""
     if isinstance(grader, AsciiPrintable):
         return "ascii_printable_only"
+    if isinstance(grader, ExactMatch | Contains) and not grader.is_plain:
+        return ""
     if isinstance(grader, ExactMatch):
         return "exact_match" if grader.expected is None and grader.trim and not grader.ignore_case else ""
     if isinstance(grader, Contains):

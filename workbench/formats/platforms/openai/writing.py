@@ -197,7 +197,13 @@ def _exact(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, ExactMatch)
     # `eq` compares texts exactly: it neither trims nor ignores case.
-    if grader.trim or grader.ignore_case or not _sayable(grader.expected) or _not_plain(grader):
+    if (
+        grader.trim
+        or grader.ignore_case
+        or not _sayable(grader.expected)
+        or _not_plain(grader)
+        or not grader.is_plain
+    ):
         return _portable(entry, losses)
     return _compared(entry, "eq", losses)
 
@@ -205,7 +211,7 @@ def _exact(entry: Entry, losses: Losses) -> Record | None:
 def _contains(entry: Entry, losses: Losses) -> Record | None:
     grader = entry.grader
     assert isinstance(grader, Contains)
-    if not _sayable(grader.expected) or _not_plain(grader):
+    if not _sayable(grader.expected) or _not_plain(grader) or not grader.is_plain:
         return _portable(entry, losses)
     return _compared(entry, "ilike" if grader.ignore_case else "like", losses)
 

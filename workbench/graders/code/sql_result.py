@@ -1,0 +1,192 @@
+"""The grader that compares the results of SQL queries."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+from workbench.core.errors import FormatError
+from workbench.core.grade import ErrorKind, Grade
+from workbench.data.samples import Sample, Samples
+from workbench.graders.arguments import LIMIT, check_choice, check_time_limit
+from workbench.graders.base import Grader, is_number, kind
+from workbench.graders.code.function import FunctionGrader
+from workbench.graders.portable import sliced
+from workbench.graders.portable_rule import PythonBody, refusal
+from workbench.graders.rows import Control
+
+_MAX_FILE = 8_000_000
+"""Bytes of a database file: it is copied into a worker for each row."""
+_OWN = frozenset({"timeout", "memory", "crash", "runtime"})
+"""Errors of a run that a query causes."""
+
+
+@kind("sql-result", family="code")
+@dataclass(frozen=True, kw_only=True)
+class SqlResult(Grader):
+    """1.0 if the completion's query returns the rows of the reference, else 0.0: both run on the row's SQLite database.
+
+    The query is the last SQL code block, or the whole text: one statement that returns rows. Each query gets a fresh copy of
+    the database in memory, in a confined worker. NULL equals NULL only, 3 is 3.0, "3" is not 3, and repeated rows count. Order
+    counts if the reference has ORDER BY outside brackets; the order of ties is the database's.
+
+    Attributes:
+        database: SQL that makes the database; "" takes `column`.
+        column: The metadata column with the database: SQL, tables as `{"name": [{"column": value}]}`, or, with `folder`, a name.
+        folder: Folder with files `name.sqlite`, `name.db` or `name/name.sqlite` (Spider, BIRD); no other file is read.
+        order: "auto", "always" or "never".
+        duplicates: "count" or "ignore".
+        columns: "position" (names do not count), "names" (names in any order), or "any" (any order of columns).
+        tolerance: Accepted difference of numbers, from 0 on; 12 digits are compared in any case.
+        timeout: Seconds for both queries of a row, above 0, at most 60.
+
+    The reference is a query, or the expected rows as a list of lists. The details contain the numbers of `rows`, and the `failure`:
+    query, columns, rows or order.
+
+    Error kinds: sample (no database, a reference without a result), sandbox (this machine cannot confine code).
+    """
+
+    hidden_from_dir = "javascript_body python_body"
+
+    database: str = field(default="", kw_only=False)
+    column: str = "database"
+    folder: str = ""
+    order: str = "auto"
+    duplicates: str = "count"
+    columns: str = "position"
+    tolerance: float = 0.0
+    timeout: float = field(default=5.0, metadata=LIMIT)
+
+    @classmethod
+    def example(cls) -> Self:
+        """The grader that the tests over every kind use."""
+        return cls("CREATE TABLE t (a); INSERT INTO t VALUES (4);")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("database", "column", "folder"):
+            if not isinstance(getattr(self, name), str):
+                raise FormatError(f"{name} must be text", found=repr(getattr(self, name))[:80])
+        check_choice("order", self.order, ("auto", "always", "never"))
+        check_choice("duplicates", self.duplicates, ("count", "ignore"))
+        check_choice("columns", self.columns, ("position", "names", "any"))
+        check_time_limit(self.timeout)
+        if not is_number(self.tolerance) or self.tolerance < 0:
+            raise FormatError("tolerance must be a finite number from 0 on", found=repr(self.tolerance)[:80])
+
+    @property
+    def at_once(self) -> int:
+        """Number of rows graded concurrently: each starts a worker."""
+        return 4
+
+    async def grade(self, sample: Sample) -> Grade:
+        """Run both queries of one row in a worker."""
+        if sample.reference is None or sample.reference == "":
+            return Grade.failed(ErrorKind.SAMPLE, "no reference: this row has no expected query")
+        database = self._database_of(sample)
+        if database is None:
+            return Grade.failed(
+                ErrorKind.SAMPLE, f"this row has no database: no column {self.column!r}, or no such file"
+            )
+        request = {
+            "text": sample.thread.completion() or "",
+            "expected": sample.reference,
+            "database": database,
+        }
+        # The worker's limit is above the queries' own, which end first and name the query.
+        program = FunctionGrader.from_source(
+            _program(self._settings()), imported=True, timeout=min(60.0, self.timeout + 2.0)
+        )
+        control = Control(workers=1)
+        control.looks_again = False
+        row = Samples([{"completion": json.dumps(request)}])
+        return _as_grade((await program.grade_all(row, control))[0])
+
+    def _database_of(self, sample: Sample) -> Any:
+        if self.database:
+            return self.database
+        value = (sample.thread.metadata or {}).get(self.column)
+        if not self.folder:
+            if isinstance(value, str) and value.lstrip().startswith("{"):
+                return json.loads(value)
+            return value or None
+        return _file(self.folder, str(value))
+
+    def _settings(self) -> dict[str, Any]:
+        names = ("order", "duplicates", "columns", "tolerance")
+        return {**{name: getattr(self, name) for name in names}, "seconds": self.timeout / 2}
+
+    def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:
+        """The body of a Python function that scores the same."""
+        if self.folder:
+            raise refusal(
+                self, "folder", "code of other platforms cannot read files", "put the databases into a column"
+            )
+        database = repr(self.database) if self.database else f"(thread.metadata or {{}}).get({self.column!r})"
+        settings = ", ".join(f"{name}={value!r}" for name, value in self._settings().items())
+        lines = (
+            f"database, expected = {database}, reference_of(thread, {reference_names!r})",
+            "if not database or expected is None or expected == '':",
+            "    raise ValueError('no database or no reference')",
+            f"return sql_result(thread.completion() or '', expected, database, {settings})[0]",
+        )
+        return PythonBody(("sql.sql_result", "threads.reference_of"), lines)
+
+    def javascript_body(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
+        """Not supported: always raises."""
+        raise refusal(self, "", "SQLite has no JavaScript form here", "export it as Python")
+
+
+def _as_grade(grade: Grade) -> Grade:
+    if grade.error is not None:
+        if str(grade.error.kind) in _OWN:
+            return Grade(
+                0.0,
+                passed=False,
+                reasoning=f"Query failed: {grade.error.message}"[:300],
+                metadata={"failure": "query"},
+            )
+        return grade
+    try:
+        reply = json.loads(grade.reasoning or "")
+    except ValueError:
+        return Grade.failed(ErrorKind.RUNTIME, "the worker's reply cannot be read")
+    if "invalid" in reply:
+        return Grade.failed(ErrorKind.SAMPLE, reply["invalid"])
+    score, reason, details = reply["verdict"]
+    return Grade(score, passed=score >= 1.0, reasoning=reason, metadata=details)
+
+
+def _file(folder: str, name: str) -> Any:
+    """The bytes of a database file in a folder; None if there is none."""
+    root = Path(folder).resolve()
+    for path in (root / f"{name}.sqlite", root / f"{name}.db", root / name / f"{name}.sqlite"):
+        inside = path.resolve()
+        if inside.is_relative_to(root) and inside.is_file() and inside.stat().st_size <= _MAX_FILE:
+            return {"base64": base64.b64encode(inside.read_bytes()).decode("ascii")}
+    return None
+
+
+def _program(settings: dict[str, Any]) -> str:
+    return _text(json.dumps(settings, sort_keys=True))
+
+
+@lru_cache(maxsize=16)
+def _text(settings: str) -> str:
+    """The module that compares two queries, out of the rules that exports have, too."""
+    imports, pieces = sliced([("workbench.graders.rules.sql", "sql_result")])
+    main = f'''async def grade(thread):
+    """Compares the queries of a request."""
+    request = json.loads(thread.completion())
+    try:
+        reply = {{"verdict": sql_result(request["text"], request["expected"], request["database"], **{json.loads(settings)!r})}}
+    except ValueError as error:
+        reply = {{"invalid": str(error)[:300]}}
+    return Grade(0.0, reasoning=json.dumps(reply))
+'''
+    head = ["from __future__ import annotations", "", *imports, "", "from workbench import Grade"]
+    return "\n".join(head) + "\n\n\n" + "\n\n\n".join([*pieces, main])

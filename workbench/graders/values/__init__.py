@@ -1,0 +1,1 @@
+"""Graders of values: numbers, choices, lists and expressions that a text states as its result."""
