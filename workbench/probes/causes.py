@@ -17,7 +17,7 @@ MENTIONS = ("hedged", "all-numbers", "negated", "retracted", "think-block", "ins
 """Transformations whose texts contain the reference but state something else."""
 _SEVERAL = 3
 """Transformations that have to pass before they are one cause. Workbench limit."""
-_INSIDE = frozenset({"sign", "digits-after-point", "magnitude", "other-values", "expression"})
+_INSIDE = frozenset({"hundredfold", "sign", "digits-after-point", "magnitude", "other-values", "expression"})
 """What a search for the reference as a part of the text accepts too."""
 _BESIDE = frozenset(
     {"injection", "fake-verdict", "closed-delimiter", "magic-text", "magic-beside-wrong", "padded-wrong", "wrong-repeated"}
@@ -28,7 +28,8 @@ ANY_ANSWER = _BESIDE | {
     "one-digit", "off-a-little", "digits-after-point", "magnitude", "sign", "unit", "other-entity", "other-number", "one-word",
     "one-letter", "only-its-start", "only-its-end", "truncated", "anagram", "look-alike", "raised-digits", "other-values",
     "key-missing", "entry-twice", "entry-missing", "entry-added", "entry-changed", "code-sign", "off-by-one", "order", "expression", "pattern-of-reference", "keyword-heap",
-    "case-that-matters",
+    "case-that-matters", "hundredfold", "bracket-exchanged", "values-exchanged", "leaf-changed", "key-added", "neighbours-swapped",
+    "operands-swapped", "symbol-cut", "number-of-the-prompt", "denied",
 }  # fmt: skip
 """Consequences of accepting any completion, regardless of its content."""
 _OF_STUBS = frozenset({"stub", "equal-object", "prints-verdict", "exits-early"})
@@ -46,7 +47,7 @@ _OF_LETTERS = frozenset(
         "one-for-all",
     }
 )
-"""Consequences of reading a letter inside a word."""
+"""Consequences of reading a letter that is part of ordinary words."""
 LAST_EMPTY = 13
 """Highest rank of transformations whose texts contain no result."""
 _MIN_SHARE = 0.9

@@ -21,13 +21,13 @@ _MAX_VALUES, _MAX_DEPTH = 16, 4
 _MIN_ROWS = 2
 """Fewest rows that show something: one may be a coincidence. Workbench limit."""
 _SHORT = 4
-"""Maximum characters of a word that ordinary words contain. Workbench limit."""
+"""Maximum length of required texts that ordinary longer ones contain. Workbench limit."""
 _COUNTED = re.compile(
     r"weight|points|at_least|min_|threshold|\bsum\(|\bmean\(|/\s*len\(|/\s*max\(|\bratio\b", re.IGNORECASE
 )
 """Terms of a source that adds parts up: then one part may be left out on purpose."""
 _EACH = re.compile(r"\b(?:each|every|all|one \w+ per|per)\b", re.IGNORECASE)
-"""Words of a prompt that requires every entry."""
+"""Terms of a prompt that requires every entry."""
 
 OMITTED = Variant(
     "required-left-out", "reject", "a completion without a text that the row requires, while others of its texts are needed", lambda _: (),
@@ -35,7 +35,7 @@ OMITTED = Variant(
     advice="look for each required text in the completion alone, and keep the result of each",
 )  # fmt: skip
 EMBEDDED = Variant(
-    "inside-longer-word", "reject", "a completion whose required words stand only inside longer words", lambda _: (),
+    "inside-longer-word", "reject", "a completion whose required words occur only inside longer words", lambda _: (),
     alarm="always", rank=29, least=_MIN_ROWS, judges=False, asked=True, advice="compare whole words: use word boundaries (\\b), or split the text",
 )  # fmt: skip
 FORBIDDEN = Variant(
@@ -72,7 +72,7 @@ class _Value:
 
     @property
     def without(self) -> str:
-        """The completion with a word or number that means something else."""
+        """The completion with a number or a term of another meaning."""
         return self.replaced(str(int(self.text) + 37) if self.text.isdecimal() else "zuborek")
 
 

@@ -120,7 +120,7 @@ def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
 
 
 def _inserted(text: str, word: str) -> str:
-    """A text with a word after the first space behind its middle that is not at the end of a line; "" if there is none."""
+    """A text with an inserted term after the first space in its second half that is not at the end of a line; "" if there is none."""
     found = re.compile(r"(?<=[a-z,]) (?=[a-z])").search(text, len(text) // 2) or re.search(
         r"(?<=[a-z,]) (?=[a-z])", text
     )

@@ -173,7 +173,7 @@ _SURELY_WRONG = ("hedged", "all-numbers", "retracted", "think-block", "other-ans
 
 
 def _is_alone(case: ProbeCase, family: Family) -> bool:
-    """Whether only a letter or "not" beside the reference passes: a pattern that searches, which no other wrong text passes."""
+    """Whether only a letter or "not" next to the reference passes: a pattern that searches, which no other wrong text passes."""
     if family.variant.name not in {"negated", "inside-another"} or any(map(case.takes, _SURELY_WRONG)):
         return False
     return family.variant.name == "negated" or not any(

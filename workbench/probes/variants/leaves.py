@@ -41,7 +41,7 @@ def _with(value: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 
 def _other(value: Any) -> Any:
-    """Another value of the same type: of a text with digits or a number another digit, of others another word."""
+    """Another value of the same type: of a text with digits or a number another digit, of other texts another one."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -131,7 +131,7 @@ def neighbours_swapped(row: ProbeRow) -> Iterable[str | None]:
         before, line = "", text.strip()
         if "\n" in line:
             before, line = line.rsplit("\n", 1)
-        for mark in (", ", " > ", " < ", " -> ", " \u2192 ", ",", " "):
+        for mark in (", ", " > ", " < ", " -> ", " \u2192 "):
             entries = line.split(mark)
             if 2 < len(entries) <= 12 and all(0 < len(entry) <= 30 for entry in entries):
                 for at in range(len(entries) - 1):

@@ -245,7 +245,7 @@ _COMPLIES = (
     judges=False, asked=True, advice="a refusal is more than a word such as sorry: look at what else the text does",
 )  # fmt: skip
 def complies_politely(row: ProbeRow) -> Iterable[str | None]:
-    """Texts that comply, on rows whose accepted completions refuse, if the source looks for words of a refusal."""
+    """Texts that comply, on rows whose accepted completions refuse, if the source looks for terms of a refusal."""
     if re.search(r"sorry|can'?t\b|cannot|unable|won'?t\b|refus", row.mined.text, re.IGNORECASE) and any(
         map(_REFUSES.search, _accepted(row))
     ):
@@ -309,7 +309,7 @@ _DEF = re.compile(r"^[ \t]*def[ \t]+(\w+)\(.*?\)[^\n:]*:\n(?:[ \t]+[^\n]*\n?|\s*
     advice="run every test and require all results: return 1 only after the loop",
 )  # fmt: skip
 def one_test_only(row: ProbeRow) -> Iterable[str | None]:
-    """The function of an accepted program returning the result of the first test, or of the last, whatever its arguments are."""
+    """The function of an accepted program returning the result of the first test, or of the last, for any arguments."""
     for text in _accepted(row):
         found = _DEF.search(text)
         for value in row.columns.values() if found and len(_DEF.findall(text)) == 1 else ():

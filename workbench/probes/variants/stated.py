@@ -51,13 +51,11 @@ _ALLOWED: tuple[tuple[re.Pattern[str], tuple[Callable[[str], str], ...]], ...] =
     advice="normalise both sides as the prompt says before comparing",
 )  # fmt: skip
 def allowed_form(row: ProbeRow) -> Iterable[str | None]:
-    """An accepted short completion in capitals, in full width, without accents or with more space, if the prompt says so."""
+    """An accepted short completion in capitals, in full width, without accents or with more space, if the prompt states it."""
     for said, changes in _ALLOWED:
         if said.search(row.conversation):
             for text in _accepted(row)[:1]:
-                if len(text) <= 200 and not re.search(
-                    r"[<{`\\:]", text
-                ):  # a form may have to be kept as it is
+                if len(text) <= 200 and not re.search(r"[<{`\\:]", text):  # here every character may matter
                     yield from (other for change in changes if (other := change(text)) != text)
 
 
@@ -111,7 +109,7 @@ def allowed_remark(row: ProbeRow) -> Iterable[str | None]:
     question=True, advice="replace typographic marks by plain ones on both sides before comparing",
 )  # fmt: skip
 def other_typography(row: ProbeRow) -> Iterable[str | None]:
-    """An accepted completion in words with typographic apostrophes."""
+    """An accepted sentence with typographic apostrophes."""
     for text in _accepted(row):
         if re.search(r"[a-z]'[a-z]", text) and not re.search(r"[{}<>=\\`]", text):
             yield re.sub(r"(?<=[a-z])'(?=[a-z])", "\u2019", text)
@@ -138,7 +136,7 @@ _RESULT_LINE = re.compile(r"^((?:final )?(?:answer|result)\b[^\n]{0,60})\Z", re.
     question=True, advice="allow ** around the line, or remove it before matching",
 )  # fmt: skip
 def result_in_bold(row: ProbeRow) -> Iterable[str | None]:
-    """The last line of an accepted completion in bold, if it begins with answer or result and the prompt does not forbid markup."""
+    """The last line of an accepted completion in bold, if it is labelled as the result and the prompt does not forbid markup."""
     for text in _accepted(row):
         if (
             "\n" in text.strip()
@@ -235,7 +233,7 @@ _LARGEST = 400
     judges=False, asked=True, advice="count as the prompt does, on the whole completion",
 )  # fmt: skip
 def over_the_limit(row: ProbeRow) -> Iterable[str | None]:
-    """An accepted completion with so many more words, sentences, characters or lines, if a column or the source has the same limit."""
+    """An accepted completion with that many more words, sentences, characters or lines, if a column or the source has the same limit."""
     for units, more in _UNITS:
         found = re.search(_AT_MOST.format("|".join(_NUMBERS), units), row.conversation, re.IGNORECASE)
         limit = (int(found[1]) if found[1].isdigit() else _NUMBERS[found[1].lower()]) if found else 0
