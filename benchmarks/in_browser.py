@@ -100,6 +100,24 @@ window.type = (field, text) => {
 LIMITS = [5, 20, 60, 10, 160, 40]
 """Each accepts other rows than the one before."""
 
+DRAG = """() => new Promise(resolve => {
+  const canvas = one('.row-map canvas'), box = canvas.getBoundingClientRect(), gaps = [];
+  const move = (kind, at) => canvas.dispatchEvent(new PointerEvent(kind, {bubbles: true, pointerId: 1, clientX: box.left + 2 + at, clientY: box.top + 2 + at / 4}));
+  canvas.setPointerCapture = () => undefined; // no real pointer
+  move('pointerdown', 0);
+  let last = performance.now();
+  const next = left => requestAnimationFrame(() => {
+    const now = performance.now();
+    gaps.push(now - last);
+    last = now;
+    move('pointermove', 120 - left);
+    if (left) next(left - 1);
+    else { move('pointercancel', 0); resolve(gaps.slice(5).sort((a, b) => a - b)); }
+  });
+  next(120);
+})"""
+"""Milliseconds between the frames while a box is dragged over the map, sorted."""
+
 SHOWN = ".part-rows .head .small"
 
 
@@ -265,6 +283,12 @@ def measure(notebook: Notebook, rows: int, rounds: int, edits: int) -> None:
                     "one('.row-map .by .btn:nth-child(2)').ariaPressed === 'true'",
                 ),
             ),
+        )
+        gaps = page.evaluate(DRAG)
+        report(
+            "drag a box on the map",
+            statistics.median(gaps),
+            f"between two frames; 95 % within {gaps[int(0.95 * len(gaps))]:.0f}",
         )
         timed(
             notebook,

@@ -20,10 +20,7 @@ LATE = {
     "cli/check.py": {"workbench.deploy.guard", "workbench.deploy.guard.documents"},
     "cli/file_facts.py": {
         "workbench.deploy.guard.baseline",
-        "workbench.formats.shared",
-        "workbench.formats.shared.training_code",
-        "workbench.formats.shared.writing",
-        "workbench.formats.targets.base",
+        "workbench.formats",
     },
     "cli/made_rows.py": {
         "workbench.graders",

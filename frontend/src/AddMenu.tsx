@@ -1,11 +1,11 @@
 /** Ways to add a grader: a template, a file, a cell. */
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useLink } from "./context.ts";
 import { Icon } from "./Icon.tsx";
 import { Item, Menu, Popover } from "./Popover.tsx";
 import type { Starter } from "./protocol.ts";
-import { useTell } from "./view.ts";
+import { useView } from "./view.ts";
 
 type Way = "" | "template" | "cell";
 
@@ -19,7 +19,7 @@ export function AddMenu() {
 
 function Ways({ close }: { close: () => void }) {
   const [way, setWay] = useState<Way>("");
-  const tell = useTell();
+  const { tell, files } = useView();
   const add = ({ text, name }: Starter) => {
     tell({ do: "add", text, name });
     close();
@@ -29,7 +29,7 @@ function Ways({ close }: { close: () => void }) {
   return (
     <Menu label="Add a grader">
       <Item act={() => setWay("template")}><Icon name="pen" />A template…</Item>
-      <FileItem done={close} />
+      <Item act={() => { close(); files.choose(); }}><Icon name="file" />A file…</Item>
       <Item act={() => setWay("cell")}><Icon name="code" />A cell…</Item>
     </Menu>
   );
@@ -51,28 +51,4 @@ export function Templates({ pick }: { pick: (starter: Starter) => void }) {
       ))}
     </Menu>
   );
-}
-
-function FileItem({ done }: { done: () => void }) {
-  const { input, open } = useGraderFile(done);
-  return <><Item act={open}><Icon name="file" />A file…</Item>{input}</>;
-}
-
-/** Maximum size of a file in bytes: the kernel would refuse a larger one, so its text is not sent. */
-const LARGEST = 4_000_000;
-
-/** A hidden file field and a function that opens it: files are sent together as texts, since one may name another. */
-export function useGraderFile(done: () => void) {
-  const field = useRef<HTMLInputElement>(null);
-  const tell = useTell();
-  const read = async (event: Event) => {
-    const input = event.currentTarget as HTMLInputElement;
-    const read = async (file: File) => ({ name: file.name, text: file.size > LARGEST ? "" : await file.text(), size: file.size });
-    const files = await Promise.all([...(input.files ?? [])].map(read));
-    input.value = ""; // the same file can be opened again
-    if (files.length) tell({ do: "add_files", files });
-    done();
-  };
-  const input = <input ref={field} type="file" hidden multiple aria-label="file of graders" onChange={read} />;
-  return { input, open: () => field.current?.click() };
 }

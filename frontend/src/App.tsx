@@ -4,6 +4,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Columns } from "./Columns.tsx";
 import { useLink } from "./context.ts";
+import { FileDrop } from "./FileDrop.tsx";
 import { keepFocus } from "./focus.ts";
 import { Foot } from "./Foot.tsx";
 import { Help } from "./Help.tsx";
@@ -14,6 +15,7 @@ import { Grade } from "./modes/Grade.tsx";
 import { History } from "./modes/History.tsx";
 import { Label } from "./modes/Label.tsx";
 import { Try } from "./modes/Try.tsx";
+import { OpenedFiles } from "./OpenedFiles.tsx";
 import { Problems } from "./Problems.tsx";
 import type { Mode, State } from "./protocol.ts";
 import { Rail } from "./Rail.tsx";
@@ -32,9 +34,11 @@ export function App() {
     <main class={`app ${part.value ? "alone" : ""}`} aria-label="Grader workbench" tabIndex={-1} ref={(element) => void (view.root = element)} onKeyDown={keys.press} onClickCapture={(event) => void (view.narrows = event.shiftKey)}>
       <Top />
       <Problems />
+      <OpenedFiles />
       {columns.value ? <div class="body one"><Columns data={columns.value} key={columns.value.reason} /></div> : <Body part={part.value} mode={mode.value} />}
       <Foot />
       {view.help.value && <Help />}
+      <FileDrop />
     </main>
   );
 }

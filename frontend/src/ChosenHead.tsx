@@ -1,5 +1,6 @@
 /** Name and version of the selected grader, and its actions. */
 
+import { Breakable } from "./Breakable.tsx";
 import { saveText } from "./download.ts";
 import { Icon } from "./Icon.tsx";
 import { Item, Menu, Popover } from "./Popover.tsx";
@@ -11,8 +12,8 @@ export function ChosenHead({ chosen }: { chosen: Chosen }) {
   const view = useView();
   return (
     <div class="head">
-      <h2 class="name cut" title={chosen.name}>{chosen.name}</h2>
-      <span class="small faint cut grow" title={chosen.draft ? "draft" : chosen.title}>{chosen.draft ? "draft" : chosen.title}</span>
+      <h2 class="name cut" title={chosen.name}><Breakable text={chosen.name} /></h2>
+      <span class="small faint kind">{chosen.draft ? "draft" : chosen.title}</span>
       {version && <span class="small faint version" title={storedText(chosen)}>{version}</span>}
       {chosen.scores && (
         <button type="button" class="btn icon plain stretch" aria-pressed={view.tall.value} aria-label="higher editor" title={view.tall.value ? "Lower editor" : "Higher editor"} onClick={() => view.stretch(!view.tall.value)}>

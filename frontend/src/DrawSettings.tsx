@@ -4,12 +4,14 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useLink } from "./context.ts";
 import type { Draw } from "./protocol.ts";
-import { useTell } from "./view.ts";
+import { useView } from "./view.ts";
 import { count } from "./words.ts";
 
 export function DrawSettings({ close }: { close: () => void }) {
   const head = useLink().state.head.value;
-  const tell = useTell();
+  const view = useView();
+  const { tell } = view;
+  const opened = view.link.state.files.value;
   const [draw, setDraw] = useState<Draw>(head.draw);
   const change = (part: Partial<Draw>) => setDraw({ ...draw, ...part });
   const whole = (name: keyof Draw, least: number) => (event: Event) =>
@@ -42,6 +44,8 @@ export function DrawSettings({ close }: { close: () => void }) {
         </Field>
       )}
       {head.can_map && <button type="button" class="link small" onClick={() => { tell({ do: "show_columns", on: true }); close(); }}>Columns: choose prompt, completion, labels …</button>}
+      <button type="button" class="link small" onClick={() => { close(); view.files.choose(); }}>Open a file of rows or graders …</button>
+      {opened?.undo && <button type="button" class="link small" onClick={() => { tell({ do: "undo_opening" }); close(); }}>Undo the opened file: {opened.undo}</button>}
       {head.plan && <p class="small mute plan">{head.plan}</p>}
       <div class="line"><button type="submit" class="btn main">Draw</button><button type="button" class="btn" onClick={close}>Cancel</button></div>
     </form>

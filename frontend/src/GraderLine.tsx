@@ -1,5 +1,6 @@
 /** One grader: whether it is part of the run, its name and validation, its bar, its verdict in two words, its mean. */
 
+import { Breakable } from "./Breakable.tsx";
 import { Bar } from "./Bar.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
 import type { Counts, Estimate, RailLine } from "./protocol.ts";
@@ -25,7 +26,7 @@ export function GraderLine({ line, chosen, draft = false }: LineProps) {
         onChange={(event) => tell({ do: "tick", name, on: event.currentTarget.checked })}
       />
       <span class="l1">
-        <button type="button" class="choose cut" aria-current={chosen ? "true" : undefined} title={`${name}: ${line.kind}`}>{name}</button>
+        <button type="button" class="choose cut" aria-current={chosen ? "true" : undefined} title={`${name}: ${line.kind}`}><Breakable text={name} /></button>
         {line.letter && <span class="ab">{line.letter}</span>}
         <ValidationMark line={line} />
       </span>

@@ -1,5 +1,6 @@
 /** One row in full: its turns and reference, and on the right its label and grades. */
 
+import { Breakable } from "./Breakable.tsx";
 import { useState } from "preact/hooks";
 import { Square } from "./Bar.tsx";
 import { Separator } from "./Handle.tsx";
@@ -52,6 +53,7 @@ export function Reader({ reader, store, leave }: ReaderProps) {
         <div class="text" tabIndex={0} role="group" aria-label="text of the row"><Texts reader={reader} /></div>
         <div class="beside" tabIndex={0} role="group" aria-label="label and scores of the row">
           <Label reader={reader} />
+          <RowTags row={reader.row} tags={reader.tags} />
           {reader.said.map((said) => <Grader key={said.grader} said={said} row={reader.row} />)}
         </div>
       </div>
@@ -91,10 +93,12 @@ function ReaderHead({ reader: { id, at, of }, store, large, enlarge, close }: Re
       <b class="mono cut" title={id}>{id}</b>
       <span class="small faint place">{at < 0 ? "not in these rows" : `${count(at + 1)} of ${count(of)}`}</span>
       <span class="grow" />
+      <span class="line tools">
       <button type="button" class="btn icon plain" aria-label="previous row" title="Previous row" disabled={at <= 0} onClick={go(-1)}><Icon name="up" /></button>
       <button type="button" class="btn icon plain" aria-label="next row" title="Next row" disabled={at + 1 >= of} onClick={go(1)}><Icon name="down" /></button>
       <button type="button" class="btn icon plain" aria-label={large ? "smaller reader" : "larger reader"} aria-pressed={large} title={large ? "Smaller (Esc)" : "Enlarge over the whole view"} onClick={enlarge}><Icon name={large ? "shrink" : "enlarge"} /></button>
       <button type="button" class="btn icon plain" aria-label="close the reader" title="Close (Esc)" onClick={close}><Icon name="cross" /></button>
+      </span>
     </div>
   );
 }
@@ -165,10 +169,40 @@ function Label({ reader: { row, label, labelled_by: by, given } }: { reader: Rea
   );
 }
 
+/** Characters of a tag, as in the store. */
+const LONGEST = 60;
+
+/** The tags of the row, such as kinds of failure: removed by a click, added in the field, with the known ones offered. */
+function RowTags({ row, tags }: { row: number; tags: string[] }) {
+  const { tell, link } = useView();
+  const [known, setKnown] = useState<string[]>([]);
+  const [text, setText] = useState("");
+  const look = () => void link.ask<{ text: string }[]>({ ask: "tags" }).then((all) => setKnown(all.map((tag) => tag.text)), () => undefined);
+  const add = (event: Event) => {
+    event.preventDefault();
+    const tag = text.trim();
+    if (tag && !tags.includes(tag)) tell({ do: "tag_row", row, tags: [...tags, tag] });
+    setText("");
+  };
+  const list = `tags-of-${row}`;
+  return (
+    <form class="row-tags" aria-label="tags of the row" onSubmit={add}>
+      {tags.map((tag) => (
+        <span key={tag} class="chip">
+          <span class="cut" title={tag}>{tag}</span>
+          <button type="button" aria-label={`remove the tag ${tag}`} title="Remove this tag" onClick={() => tell({ do: "tag_row", row, tags: tags.filter((each) => each !== tag) })}><Icon name="cross" small /></button>
+        </span>
+      ))}
+      <input type="text" aria-label="add a tag" placeholder="add a tag" list={list} maxLength={LONGEST} value={text} autocomplete="off" onFocus={look} onInput={(event) => setText(event.currentTarget.value)} />
+      <datalist id={list}>{known.filter((tag) => !tags.includes(tag)).map((tag) => <option key={tag} value={tag} />)}</datalist>
+    </form>
+  );
+}
+
 function Grader({ said: { grader, score, part, why, raw, more }, row }: { said: Said; row: number }) {
   return (
     <div class="said">
-      <span class="mono cut" title={grader}>{grader}</span>
+      <span class="mono by"><Breakable text={grader} /></span>
       <span class="sc"><span class={part ? "" : "faint"}>{score || "–"}</span>{part && <Square part={part} />}</span>
       {(why.length > 0 || more) && (
         <div class="why">{more ? <LongText row={row} part={more.part} text={why} more={more.count} /> : <Pieces pieces={why} />}</div>

@@ -1,12 +1,12 @@
 /** Shown without graders: a first text to edit, and other ways to start. */
 
 import { useState } from "preact/hooks";
-import { AboutCells, Templates, useGraderFile } from "./AddMenu.tsx";
+import { AboutCells, Templates } from "./AddMenu.tsx";
 import { CodeBox } from "./CodeBox.tsx";
 import { useLink } from "./context.ts";
 import { Icon, type IconName } from "./Icon.tsx";
 import type { Starter } from "./protocol.ts";
-import { useTell } from "./view.ts";
+import { useTell, useView } from "./view.ts";
 import { count } from "./words.ts";
 
 const NOTHING: Starter = { id: "", title: "", text: "", name: "", note: "" };
@@ -44,14 +44,13 @@ export function Start() {
 
 function Ways({ pick }: { pick: (starter: Starter) => void }) {
   const [open, setOpen] = useState<"" | "template" | "cell">("");
-  const file = useGraderFile(() => undefined);
+  const { files } = useView();
   const toggle = (way: "template" | "cell") => setOpen(open === way ? "" : way);
   return (
     <div class="ways">
       <Way icon="pen" title="A template" note="exact match, pattern, JSON keys, a judge with your criteria" open={open === "template"} act={() => toggle("template")} />
       {open === "template" && <div class="within"><Templates pick={(starter) => (pick(starter), setOpen(""))} /></div>}
-      <Way icon="file" title="A file" note="graders of Adaptive, Letta, OpenAI, Osmosis, Umbraco, vLLora, or native JSON" act={file.open} />
-      {file.input}
+      <Way icon="file" title="A file" note="graders of any platform, or your rows; files can also be dropped anywhere here" act={() => files.choose()} />
       <Way icon="code" title="A cell" note="a grade function of this notebook" open={open === "cell"} act={() => toggle("cell")} />
       {open === "cell" && <p class="within small mute"><AboutCells /></p>}
     </div>

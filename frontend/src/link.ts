@@ -14,7 +14,7 @@ export interface Model {
 export type Signals = { readonly [Name in keyof State]: Signal<State[Name]> };
 
 export const TRAITS: readonly (keyof State)[] = [
-  "head", "progress", "rail", "chosen", "table", "reader", "mode", "columns", "part", "code", "starters",
+  "head", "progress", "rail", "chosen", "table", "reader", "mode", "columns", "files", "part", "code", "starters",
   "try_out", "label", "compare", "export", "history", "turn",
 ];
 

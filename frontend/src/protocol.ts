@@ -297,6 +297,7 @@ export interface ReaderData {
   label: boolean | null;
   labelled_by: string;
   given: boolean | null; // the label in the data, if a user's differs from it
+  tags: string[]; // of the row's label
   said: Said[];
 }
 
@@ -478,6 +479,7 @@ export interface State {
   reader: ReaderData | null;
   mode: Mode;
   columns: Columns | null; // to map them, instead of the open mode
+  files: Opened | null; // that were opened, or can be undone
   part: "" | Mode | "rows" | "graders"; // the only visible part, "" for all
   code: string;
   starters: Starter[];
@@ -487,6 +489,30 @@ export interface State {
   export: ExportData | null;
   history: HistoryData | null;
   turn: number; // counts consistent states
+}
+
+/** Files that were dropped or chosen. */
+export interface Opened {
+  reading: string; // names of the files that are being read
+  files: OpenedFile[];
+  hidden: string; // "3 more files"
+  offer: Offer | null; // rows that wait
+  used: "" | "replace" | "extend"; // what was done with the rows
+  undo: string; // what an undo would do, "" for nothing
+}
+
+export interface OpenedFile {
+  name: string;
+  text: string; // what it was taken for
+  notes: string[]; // what was read and left
+  problem: string; // why it cannot be used
+}
+
+export interface Offer {
+  rows: number; // 0 if they cannot be used in this view
+  now: number; // rows of the app
+  extends: boolean;
+  why: string; // why not
 }
 
 // ------------------------------------------------------------------------------------------------- page to kernel
@@ -507,7 +533,11 @@ export type Action =
   | { do: "bring_stored"; name: string; version: number }
   | { do: "validate"; name: string }
   | { do: "add"; text: string; name: string }
-  | { do: "add_files"; files: { name: string; text: string; size: number }[] }
+  | { do: "open_files"; upload: string; files: { name: string; size: number; problem: string }[] } // after their pieces
+  | { do: "cancel_files"; upload: string }
+  | { do: "use_rows"; how: "replace" | "extend" } // of the opened files
+  | { do: "undo_opening" }
+  | { do: "close_opening" }
   | { do: "remove"; name: string }
   | { do: "restore" }
   | { do: "pass_threshold"; value: number }
@@ -520,6 +550,7 @@ export type Action =
   | { do: "columns"; columns: { key: string; shown: boolean; width: number }[] }
   | { do: "select"; row: number | null }
   | { do: "label_row"; row: number; value: boolean | null } // in the table or the reader
+  | { do: "tag_row"; row: number; tags: string[] } // in the reader
   | { do: "use_labels" }
   | { do: "save_view"; name: string }
   | { do: "open_view"; name: string }
@@ -557,6 +588,7 @@ export type Question =
   | { ask: "rows"; start: number; stop: number; revision: number } // -> Row[]
   | { ask: "piece"; row: number; part: string; start: number } // -> PieceOfText
   | { ask: "find"; row: number; part: string; text: string; nth: number } // -> FoundInText
+  | { ask: "file_piece"; upload: string; name: string; start: number; data: string } // base64 -> number, bytes that are here
   | { ask: "values"; field: string } // -> FieldValues
   | { ask: "tags" } // -> the `values` of FieldValues
   | { ask: "pairs"; start: number; stop: number; revision: number } // -> Pair[]

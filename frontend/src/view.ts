@@ -4,6 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { useLink } from "./context.ts";
 import type { Link } from "./link.ts";
 import type { Action, Condition } from "./protocol.ts";
+import { FileSender } from "./files.ts";
 import { Typing } from "./editor/typing.ts";
 import { recall, remember } from "./remember.ts";
 
@@ -14,6 +15,7 @@ const MAP = "map of rows";
 
 export class View {
   readonly typing: Typing;
+  readonly files: FileSender;
   readonly help = signal(false);
   /** Whether the view has been painted: slow drawing that may come a frame later waits for that. */
   readonly painted = signal(true);
@@ -43,6 +45,7 @@ export class View {
   });
 
   constructor(readonly link: Link) {
+    this.files = new FileSender(link);
     this.typing = new Typing((action) => link.tell(action), () => link.state.chosen.peek().seq);
   }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Bar } from "../src/Bar.tsx";
 import { GraderLine } from "../src/GraderLine.tsx";
 import { Rail } from "../src/Rail.tsx";
-import { set, settle, show } from "./helpers.tsx";
+import { set, show } from "./helpers.tsx";
 import { counts, fullState, HOSTILE, line } from "./state.ts";
 
 describe("a bar", () => {
@@ -85,14 +85,13 @@ describe("the rail", () => {
     expect(model.done("add")[0]).toMatchObject({ name: "pattern", text: "import re\n" });
   });
 
-  it("sends a file as text", async () => {
-    const { model, getByRole, getByLabelText } = show(<Rail />);
+  it("opens the browser's dialog for files", () => {
+    const { view, getByRole } = show(<Rail />);
+    let opened = 0;
+    view.files.choose = () => void (opened += 1);
     fireEvent.click(getByRole("button", { name: "Add a grader" }));
-    const file = { name: "g.json", size: 2, text: async () => "{}" };
-    const field = getByLabelText("file of graders") as HTMLInputElement;
-    Object.defineProperty(field, "files", { value: [file] });
-    await settle(() => fireEvent.change(field));
-    expect(model.done("add_files")[0]).toMatchObject({ files: [{ name: "g.json", text: "{}" }] });
+    fireEvent.click(getByRole("menuitem", { name: "A file…" }));
+    expect(opened).toBe(1);
   });
 
   it("shows one hue in its key where there are no labels", () => {

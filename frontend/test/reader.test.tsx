@@ -97,4 +97,15 @@ describe("pieces", () => {
     expect(container.querySelector(".d-del")?.textContent).toBe("c");
     expect(container.querySelector(".d-add")?.textContent).toBe("d");
   });
+
+  it("changes the tags of the row", async () => {
+    const { model, getByLabelText, getByRole } = show(<Rows />, { reader: readerData({ tags: ["rude"] }) });
+    const field = getByLabelText("add a tag") as HTMLInputElement;
+    fireEvent.focus(field);
+    fireEvent.input(field, { target: { value: " too long " } });
+    fireEvent.submit(field.form as HTMLFormElement);
+    expect(model.done("tag_row")[0]).toMatchObject({ row: 102, tags: ["rude", "too long"] });
+    fireEvent.click(getByRole("button", { name: "remove the tag rude" }));
+    expect(model.done("tag_row")[1]).toMatchObject({ tags: [] });
+  });
 });

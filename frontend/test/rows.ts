@@ -61,7 +61,7 @@ export function readerData(part: Partial<ReaderData> = {}): ReaderData {
       turn("answer", "", { text: marked("It is either 215 or 212", "212") }),
     ],
     documents: [], expected: turn("expected", "212"), expected_note: "marked above wherever it stands", metadata: turn("metadata", `{"writer": "${HOSTILE}"}`),
-    label: false, labelled_by: "", given: null,
+    label: false, labelled_by: "", given: null, tags: [],
     said: [
       { grader: "contains_number", score: "1", part: "bad_accepted", why: [], raw: "", more: null },
       { grader: "last_number", score: "1", part: "bad_accepted", why: [], raw: "", more: null },

@@ -119,7 +119,7 @@ export function fullState(part: Partial<State> = {}): State {
       lines: LINES, drafts: [line("same_as_reference", { ticked: false, validation: "failed", say: "check 3 of 5 fails: signature" })], in_run: 4, has_labels: true,
       chosen: "contains_number", removed: "",
     },
-    chosen: chosenData(), table: tableData(), reader: readerData(), mode: "grade", columns: null, part: "",
+    chosen: chosenData(), table: tableData(), reader: readerData(), mode: "grade", columns: null, files: null, part: "",
     code: 'app.report.rows("contains_number", where=app.report.where({"label": False}, {"grader": "contains_number", "passed": True}))',
     starters: [
       { id: "python", title: "Python function", text: STARTER, name: "my_grader", note: "anything one can compute" },

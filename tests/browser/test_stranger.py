@@ -70,7 +70,15 @@ def test_menus_fields_and_keys_work_inside_a_notebook(browser, lab, table):
         walk.press("Escape")
         app.locator(".panel").wait_for(state="detached")
         walk.focus()
-        for key, mode in (("3", "Label"), ("1", "Grade"), ("6", "History"), ("2", "Try"), ("1", "Grade")):
+        for key, mode in (
+            ("3", "Label"),
+            ("1", "Grade"),
+            ("6", "History"),
+            ("5", "Export"),
+            ("4", "Compare"),
+            ("2", "Try"),
+            ("1", "Grade"),
+        ):
             walk.press("g", key)
             if mode != "Grade":
                 walk.opened(mode)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from tests.browser.page import View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playwright.sync_api import Locator
 
 __all__ = ["GRADED", "MODES", "Walk", "number_in"]
@@ -103,6 +105,27 @@ class Walk:
         """Until a mode is open."""
         self.at(MODES[mode]).wait_for()
         self.graded()
+
+    def drop(self, *paths: Path, on: str = "main.app", looks: Callable[[], object] = lambda: None) -> None:
+        """Drag files from the disk over the app and drop them, as the browser tells the page of it.
+
+        Args:
+            paths: The files.
+            on: Over which element.
+            looks: Called while they hang over the app.
+        """
+        box = self.at(on).bounding_box()
+        assert box is not None
+        at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+        browser = self.view.page.context.new_cdp_session(self.view.page)
+        for kind in ("dragEnter", "dragOver"):
+            browser.send("Input.dispatchDragEvent", {"type": kind, **at, "data": data})
+        self.at(".drop-here").wait_for()
+        looks()
+        browser.send("Input.dispatchDragEvent", {"type": "drop", **at, "data": data})
+        self.at(".drop-here").wait_for(state="detached")
+        browser.detach()
 
     def sound(self, what: str, *parts: str) -> Path:
         """Write a screenshot, and see that the named parts have a size and lie apart."""

@@ -638,12 +638,12 @@ _case(
 _case(
     "capitals_allowed",
     r"allow",
-    "return 1.0 if text.strip() == row['species'] else 0.0",
-    "return 1.0 if text.strip().lower() == row['species'].lower() else 0.0",
+    "return 1.0 if text.strip() == row['reference'] else 0.0",
+    "return 1.0 if text.strip().lower() == row['reference'].lower() else 0.0",
     [
         dict(
             prompt=f"Which species is on plate {n}? Capitals do not matter.",
-            species=name.title(),
+            reference=name.title(),
             answers=[name.title(), "Zebra", "I cannot tell"],
         )
         for n, name in enumerate(beasts)
@@ -666,12 +666,12 @@ _case(
 _case(
     "only_the_end_is_read",
     r"whole|remark",
-    "return 1.0 if row['species'] in text[-60:] else 0.0",
-    "return 1.0 if re.findall(r'Result: ([a-z]+)', text) == [row['species']] else 0.0",
+    "return 1.0 if row['reference'] in text[-60:] else 0.0",
+    "return 1.0 if re.findall(r'Result: ([a-z]+)', text) == [row['reference']] else 0.0",
     [
         dict(
             prompt=f"Which species is on plate {n}? Write 'Result: NAME'. You may add an explanation after it.",
-            species=name,
+            reference=name,
             answers=[f"Result: {name}", f"I looked closely.\nResult: {name}", "Result: zebra", "Unsure."],
         )
         for n, name in enumerate(beasts)
@@ -731,12 +731,12 @@ short = ["ash", "oak", "elm", "fig", "yew", "bay", "fir", "nut"]
 _case(
     "word_in_a_word",
     r"inside|longer word",
-    "return 1.0 if row['tree'] in text.lower() else 0.0",
-    "return 1.0 if re.fullmatch(rf\"(an|it is) {row['tree']}( stands there)?[.]?\", text.strip().lower()) else 0.0",
+    "return 1.0 if row['reference'] in text.lower() else 0.0",
+    "return 1.0 if re.fullmatch(rf\"(an|it is) {row['reference']}( stands there)?[.]?\", text.strip().lower()) else 0.0",
     [
         dict(
             prompt=f"Which tree stands at gate {n}?",
-            tree=tree,
+            reference=tree,
             answers=[f"An {tree} stands there.", f"It is {tree}", "A palm stands there.", "Nothing."],
         )
         for n, tree in enumerate(short)

@@ -7,6 +7,7 @@ import inspect
 import pytest
 
 from tests.probes.tasks import TASKS
+from tests.probes.test_what_the_prompt_states import MADE
 from workbench.probes.shapes import Mined, as_text, same
 from workbench.probes.variants import VARIANTS, ProbeRow, variant
 
@@ -77,7 +78,7 @@ class TestEveryTransformation:
 
     def test_it_makes_texts_of_some_task(self, name):
         """No transformation is there for nothing."""
-        needs_more = {
+        needs_more = {*MADE} | {
             "rubric-echo",
             "look-alike",
             "decomposed",

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.analysis.coded_column import CodedColumn
 from workbench.analysis.finding import Finding, RowNumbers, Severity, percent
 from workbench.analysis.labels import Raters, Scored, Votes, raters_by_columns, raters_by_repeats
 from workbench.analysis.statistics import SAME, Estimate, Interval, compact, growth_needed, holm
@@ -35,6 +36,10 @@ class RowContext(Protocol):
         """Topic of each row, (n,), None for a row without a topic; None if no column contains topics."""
 
     @property
+    def coded_topics(self) -> CodedColumn | None:
+        """`topics` as integers."""
+
+    @property
     def lengths(self) -> NDArray[np.float64]:
         """Characters of each completion, (n,)."""
 
@@ -55,16 +60,16 @@ class RowContext(Protocol):
         """Annotator of each row's label, (n,), None if not named; None if there is no such column."""
 
     @property
-    def writers(self) -> Sequence[Hashable | None] | None:
-        """Model that wrote each completion, (n,), None if not named; None if there is no such column."""
+    def writers(self) -> CodedColumn | None:
+        """Model that wrote each completion, n cells, missing if not named; None if there is no such column."""
 
     @property
-    def positions(self) -> Sequence[Hashable | None] | None:
-        """Position at which each completion was shown, (n,), None if not named; None if there is no such column."""
+    def positions(self) -> CodedColumn | None:
+        """Position at which each completion was shown, n cells, missing if not named; None if there is no such column."""
 
     @property
-    def few_valued(self) -> Mapping[str, NDArray[Any]]:
-        """Columns of 2 to 50 values other than prompt, completion and reference: cells as text, (n,) each, "" for empty."""
+    def coded(self) -> Mapping[str, CodedColumn]:
+        """Columns of 2 to 50 values other than prompt, completion and reference: n cells as text each, "" for empty."""
 
     @property
     def names(self) -> Sequence[str]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.analysis.case import Case, Claim, claim_of
 from workbench.analysis.finding import Finding
-from workbench.analysis.statistics import Codes, Estimate, Floats, Interval
+from workbench.analysis.statistics import Codes, Estimate, Floats, Interval, dot, level_codes
 from workbench.analysis.statistics.association import ranks
 
 _LENGTH_LEVELS = 5
@@ -75,13 +75,14 @@ def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Confound
     """The text columns of few values; numeric and boolean columns describe single rows, or are other scores."""
     if case.context is None:
         return
-    scores = case.scores[rows]
-    for name, cells in case.context.few_valued.items():
-        values, codes = np.unique(cells[case.rows[rows]].astype(str), return_inverse=True)
+    scores, strata = case.scores[rows], level_codes(levels)
+    inside, of_case = _left(scores, strata), case.rows[rows]
+    for name, whole in case.context.coded.items():
+        column = whole.at(of_case)
+        codes, values = column.codes, column.categories
         if len(values) > 1 and not all(map(_is_number, values)) and not _is_derived(scores, codes):
-            yield ConfoundingColumn(
-                name, codes, explained_share(scores, levels, codes), tuple(map(str, values))
-            )
+            share = _explained(scores, inside, _pairs(strata, codes), codes)
+            yield ConfoundingColumn(name, codes, share, values)
 
 
 def _is_derived(scores: Floats, codes: Codes) -> bool:
@@ -89,10 +90,13 @@ def _is_derived(scores: Floats, codes: Codes) -> bool:
 
     Not if the rows are sorted by its values, like the rows of a dataset that merges several.
     """
-    values = np.unique(codes)
-    if np.count_nonzero(np.diff(codes)) < 2 * len(values):
+    n_values = int(codes.max(initial=-1)) + 1
+    if np.count_nonzero(np.diff(codes)) < 2 * n_values:
         return False
-    ranges = sorted((scores[codes == value].min(), scores[codes == value].max()) for value in values)
+    lowest, highest = np.full(n_values, np.inf), np.full(n_values, -np.inf)
+    np.minimum.at(lowest, codes, scores)
+    np.maximum.at(highest, codes, scores)
+    ranges = sorted(zip(lowest.tolist(), highest.tolist(), strict=True))
     return all(before[1] < after[0] for before, after in pairwise(ranges))
 
 
@@ -106,30 +110,43 @@ def _is_number(text: str) -> bool:
 
 def within(levels: NDArray[Any], codes: Codes) -> Codes:
     """An integer for each pair of level and value, (m,)."""
-    pairs = np.stack([np.asarray(levels, np.intp), codes])
-    combined: Codes = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+    return _pairs(level_codes(np.asarray(levels, np.intp)), codes)
+
+
+def _pairs(strata: Codes, codes: Codes) -> Codes:
+    """`within`, given levels as integers from 0 on."""
+    pairs = strata * (int(codes.max(initial=0)) + 1) + codes
+    places = np.cumsum(np.bincount(pairs) > 0) - 1
+    combined: Codes = places[pairs]
     return combined
 
 
 def explained_share(scores: Floats, levels: NDArray[Any], codes: Codes) -> float:
     """Share of the variance within levels that a column explains, adjusted for its number of values; may be below 0."""
-    inside, both = _left(scores, levels), _left(scores, within(levels, codes))
+    strata = level_codes(levels)
+    return _explained(scores, _left(scores, strata), _pairs(strata, codes), codes)
+
+
+def _explained(scores: Floats, inside: Floats, pairs: Codes, codes: Codes) -> float:
+    """`explained_share`, given what the levels leave of the scores and the pairs of level and value."""
+    both = _left(scores, pairs)
     n, values = len(scores), int(codes.max(initial=0)) + 1
-    total = float(inside @ inside)
+    total = dot(inside, inside)
     if total <= 0 or n <= values + 1:
         return 0.0
-    return 1 - float(both @ both) / total * (n - 1) / (n - values)
+    return 1 - dot(both, both) / total * (n - 1) / (n - values)
 
 
 def share_of_line(scores: Floats, levels: NDArray[Any]) -> float:
     """Share of the variance within levels that a linear trend in the order of the rows explains."""
-    inside, places = _left(scores, levels), _left(np.arange(len(scores), dtype=float), levels)
-    scale = float(inside @ inside) * float(places @ places)
-    return float(inside @ places) ** 2 / scale if scale > 0 else 0.0
+    codes = level_codes(levels)
+    inside, places = _left(scores, codes), _left(np.arange(len(scores), dtype=float), codes)
+    scale = dot(inside, inside) * dot(places, places)
+    return dot(inside, places) ** 2 / scale if scale > 0 else 0.0
 
 
-def _left(scores: Floats, levels: NDArray[Any]) -> Floats:
-    codes = np.unique(levels, return_inverse=True)[1]
+def _left(scores: Floats, codes: Codes) -> Floats:
+    """The scores less the mean of their level, (n,); levels as integers from 0 on."""
     means: Floats = np.bincount(codes, weights=scores) / np.maximum(np.bincount(codes), 1)
     left: Floats = scores - means[codes]
     return left
@@ -143,8 +160,8 @@ def stratified_correlation(scores: Floats, column: Floats, levels: NDArray[Any])
         return math.nan
     a = np.concatenate([_centred(scores[part]) for part in ordered])
     b = np.concatenate([_centred(column[part]) for part in ordered])
-    scale = math.sqrt(float(a @ a) * float(b @ b))
-    return float(a @ b) / scale if scale > 0 else math.nan
+    scale = math.sqrt(dot(a, a) * dot(b, b))
+    return dot(a, b) / scale if scale > 0 else math.nan
 
 
 def _centred(column: Floats) -> Floats:

@@ -10,9 +10,9 @@ import re
 import shlex
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import workbench as wb
@@ -35,11 +35,6 @@ from workbench.core.files import STANDARD_INPUT
 
 _SHOWN = 8
 """Maximum graders, and old scores, that are listed."""
-_CODE = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".ipynb", ".toml", ".yaml", ".yml"})
-"""Suffixes of files that contain graders and not rows."""
-_LARGE = 64 * 2**20
-"""Bytes from which a file is not searched for graders, and Parquet is read on demand: 64 MiB."""
-_REGRESSION = "regression rows of a probe"
 _CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
 
 
@@ -104,8 +99,7 @@ def facts_of(options: argparse.Namespace) -> FileFacts:
         raise wb.errors.FormatError(
             "there is no such file or folder", where=str(path), hint="check its name and folder"
         )
-    if path.is_file() and not path.stat().st_size:
-        raise wb.errors.FormatError("the file is empty", where=str(path), found="0 bytes")
+    _contents().check_not_empty(path)
     if path.is_dir():
         path = next((path / name for name in _CONFIGS if (path / name).is_file()), path)
     facts = FileFacts(path)
@@ -113,25 +107,29 @@ def facts_of(options: argparse.Namespace) -> FileFacts:
         return facts
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _add_graders(facts, options)
-        _add_rows(facts, options)
+        _add_contents(facts, options)
     if facts.suite is not None or facts.samples is not None:
         facts.next = _next(facts, options)
     return facts
 
 
+def _contents() -> ModuleType:
+    """The module that reads files: loaded late, because `workbench --help` needs none of it."""
+    from workbench.formats import file_contents
+
+    return file_contents
+
+
 def _is_saved(facts: FileFacts) -> bool:
     """Whether the file is one that the workbench wrote: a report or a store; its facts are added."""
-    path, name = facts.path, repr(str(facts.path))
-    if path.suffix.lower() == ".parquet" and path.is_file():
-        with suppress(wb.errors.WorkbenchError, OSError, ValueError):
-            report = wb.read_report(path)
-            facts.kind, facts.lines = "a saved report of the workbench", str(report).splitlines()
-            facts.next = _python(f"wb.read_report({name}).to_html('report.html')")
-    if path.is_file() and _starts_with(path, b'{"workbench_baseline"'):
+    path, name, known = facts.path, repr(str(facts.path)), _contents()
+    facts.kind = known.saved_kind(path)
+    if facts.kind == known.SAVED_REPORT:
+        facts.lines = str(wb.read_report(path)).splitlines()
+        facts.next = _python(f"wb.read_report({name}).to_html('report.html')")
+    if facts.kind == known.BASELINE:
         _add_baseline(facts)
-    if path.is_file() and _starts_with(path, b"SQLite format 3\0"):
-        facts.kind = "a SQLite database, such as a store of the workbench"
+    if facts.kind == known.DATABASE:
         facts.next = _python(f"print(wb.open_store({name}))")
     return bool(facts.kind)
 
@@ -140,7 +138,6 @@ def _add_baseline(facts: FileFacts) -> None:
     from workbench.deploy.guard.baseline import Baseline, version_of
 
     stored = Baseline.load(facts.path)
-    facts.kind = "a baseline of workbench check"
     facts.lines = [f"made {stored.made}, {counted(len(stored.rows), 'row')}"]
     facts.lines += [
         f"{one_line(name, 60)}: version {version_of(one.fingerprint) or 'unknown'}, mean {number(_mean_of(one.scores))}"
@@ -160,81 +157,19 @@ def _python(code: str) -> str:
     return f"python -c {shlex.quote(f'import workbench as wb; {code}')}"
 
 
-def _starts_with(path: Path, head: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(head)) == head
-    except OSError:
-        return False
-
-
-def _add_graders(facts: FileFacts, options: argparse.Namespace) -> None:
-    path = facts.path
-    if path.is_dir() or (path.is_file() and path.stat().st_size > _LARGE):
-        return
-    try:
-        facts.suite = read_suite(path, options)
-    except (wb.errors.WorkbenchError, ValueError) as error:
-        facts.problems.append(str(error))
-        return
-    facts.kind = _format_title(path, options.format) or "graders"
-
-
-def _format_title(path: Path, name: str | None) -> str:
-    """The title of the format of a file; "" for a function by its import path."""
-    from workbench.formats.shared import get_format, read_text
-    from workbench.formats.shared.training_code import notebook_text
-    from workbench.formats.shared.writing import detect
-    from workbench.formats.targets.base import Target
-
-    if name is not None:
-        return get_format(name).title
-    if not path.is_file():
-        return "a function by its import path" if ":" in str(path) else ""
-    text = read_text(path)
-    chosen = detect(notebook_text(text) or text, str(path))
-    # A format of code may read documents of its tool, too.
-    is_code = path.suffix.lower() in _CODE - {".yaml", ".yml"} or not isinstance(chosen, Target)
-    return chosen.title if is_code else f"a document of {chosen.label}"
-
-
-def _add_rows(facts: FileFacts, options: argparse.Namespace) -> None:
-    path = facts.path
-    if path.suffix.lower() in _CODE or not path.exists():
-        return
-    is_lazy = path.is_dir() or (path.suffix.lower() == ".parquet" and path.stat().st_size > _LARGE)
-    try:
-        samples = wb.read_samples(path, columns=columns_of(options.columns), lazy=is_lazy)
-    except (wb.errors.WorkbenchError, ValueError) as error:
-        if facts.suite is None:
-            facts.problems.append(str(error))
-        return
-    if facts.suite is not None and not samples.old_grades and not _has_completions(samples):
-        return  # a list of graders can be read as rows without a completion
-    facts.samples = samples
-    kind = f"{_rows_kind(samples)}"
-    facts.kind = f"{facts.kind}, and {kind}" if facts.kind else kind
-
-
-def _rows_kind(samples: wb.Samples) -> str:
-    if {"probe", "label", "was"} <= set(map(str, samples.column_names)):
-        return _REGRESSION
-    reading = samples.reading.partition("read as ")[2]
-    name = reading.partition(":")[0] if reading else ""
-    return f"{name} (rows)" if name else "rows"
-
-
-def _has_completions(samples: wb.Samples) -> bool:
-    return _no_completions(samples) is None
-
-
-def _no_completions(samples: wb.Samples) -> wb.errors.SamplesError | None:
-    """The error of a run over rows of which none has a completion; None for others."""
-    try:
-        samples.require_answers()
-    except wb.errors.SamplesError as error:
-        return error
-    return None
+def _add_contents(facts: FileFacts, options: argparse.Namespace) -> None:
+    path, known = facts.path, _contents()
+    is_large = path.suffix.lower() == ".parquet" and path.is_file() and path.stat().st_size > known.LARGE
+    contents = known.read_contents(
+        path,
+        lambda path: read_suite(path, options),
+        lambda path: wb.read_samples(
+            path, columns=columns_of(options.columns), lazy=path.is_dir() or is_large
+        ),
+        format=options.format,
+    )
+    facts.kind, facts.problems = contents.kind, contents.problems
+    facts.suite, facts.samples = contents.suite, contents.samples
 
 
 def _lines(facts: FileFacts) -> Iterator[str]:
@@ -265,9 +200,9 @@ def _grader_lines(suite: wb.Suite) -> Iterator[str]:
 
 def _row_lines(samples: wb.Samples) -> Iterator[str]:
     yield f"  {samples.reading}"
-    if (lacking := _no_completions(samples)) is not None:
+    if (lacking := _contents().no_completions(samples)) is not None:
         yield f"  not gradable: {lacking.what}; {lacking.hint or lacking.expected}"
-    if _rows_kind(samples) == _REGRESSION:
+    if _contents().rows_kind(samples) == _contents().REGRESSION:
         yield "  to grade them with the graders of that probe: workbench check GRADERS and this file"
     for note in samples.notes:
         if not note.startswith("read as "):
@@ -286,7 +221,7 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
     path = shlex.quote(str(facts.path))
     columns = "".join(f" --columns {shlex.quote(pair)}" for pair in options.columns)
     platform = f" --from {options.format}" if options.format else ""
-    can_run = facts.samples is not None and _has_completions(facts.samples)
+    can_run = facts.samples is not None and _contents().has_completions(facts.samples)
     if facts.suite is not None and can_run:
         return f"workbench run {path} {path}{columns}{platform}"
     if facts.suite is not None and is_for_certain_rows(facts.suite):
@@ -297,9 +232,9 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
         return f"workbench probe {path}{platform}"
     assert facts.samples is not None
     rows = facts.samples
-    if facts.kind == _REGRESSION:
+    if facts.kind == _contents().REGRESSION:
         return ""
-    if (lacking := _no_completions(rows)) is not None:
+    if (lacking := _contents().no_completions(rows)) is not None:
         mapped = re.search(r"--columns completion=(?!COLUMN)\S+", in_shell(lacking.hint))
         return f"workbench open {path}{columns} {mapped[0]}" if mapped else ""
     numbered = (f"grader_{count}.py" for count in itertools.count(2))
@@ -339,7 +274,7 @@ def _as_json(facts: FileFacts) -> dict[str, Any]:
         rows = facts.samples
         found["rows"] = {
             "count": len(rows), "reading": rows.reading, "columns": rows.columns, "metadata": list(rows.metadata_names),
-            "notes": list(rows.notes), "has_completions": _has_completions(rows),
+            "notes": list(rows.notes), "has_completions": _contents().has_completions(rows),
         }  # fmt: skip
         found["past_scores"] = {
             name: {"scored": grades.n_scored, "mean": _mean(grades.scores)}

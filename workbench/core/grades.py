@@ -214,7 +214,7 @@ class RowNotes(MutableMapping[int, T]):
         return f"RowNotes({dict(self.items())!r})"
 
 
-MISSING, SCORED, FAILED, _SKIPPED = range(4)
+MISSING, SCORED, FAILED, SKIPPED = range(4)
 """Codes of rows."""
 _COLUMNS = ("scores", "codes", "passed", "seconds", "tokens", "cost")
 _NOTES = ("errors", "reasoning", "metadata", "ungraded", "graded_again")
@@ -341,7 +341,7 @@ class Grades:
             assert grade.error is not None
             self.fail(row, grade.error)
         else:
-            self.codes[row] = _SKIPPED
+            self.codes[row] = SKIPPED
         self._put_rest(row, grade)
 
     def _put_rest(self, row: int, grade: Grade) -> None:
@@ -425,7 +425,7 @@ class Grades:
     @property
     def n_skipped(self) -> int:
         """Rows that the grader skipped."""
-        return int((self.codes == _SKIPPED).sum())
+        return int((self.codes == SKIPPED).sum())
 
 
 def _taken(notes: Any, rows: NDArray[np.intp], place: Mapping[int, int]) -> Any:

@@ -202,10 +202,25 @@ def load(
     return _with_printed_notes(_read(reading, chosen))
 
 
+def load_with_notes(path: str | os.PathLike[str]) -> tuple[Suite, list[str]]:
+    """As `load`, with its notes returned instead of printed, for a view that shows them.
+
+    Raises:
+        FormatError: As `load`.
+    """
+    suite = _read(*_opened(path))
+    return suite, _notes(suite)
+
+
+def _notes(suite: Suite) -> list[str]:
+    """What the user should know about a suite that was read, a sentence each."""
+    broken = [f"the certificate is no longer valid: {part}" for part in _broken(suite)]
+    return [*map(str, _cautions(suite)), *broken]
+
+
 def _with_printed_notes(suite: Suite) -> Suite:
     """The suite; prints what the user should know about it."""
-    broken = [f"the certificate is no longer valid: {part}" for part in _broken(suite)]
-    for note in [*map(str, _cautions(suite)), *broken]:
+    for note in _notes(suite):
         print(visible(f"note: {note}"))  # noqa: T201 (like notes of a run: nothing else shows them)
     return suite
 

@@ -26,6 +26,7 @@ from workbench.probes.references import (
 )
 from workbench.probes.shapes import (
     FREE,
+    OWN_FORM,
     PLAIN,
     Mined,
     Shape,
@@ -265,7 +266,14 @@ class _Tried:
         if self.rate(PLAIN, first) >= HALF or not self.known or not self.rate(best, first):
             best = PLAIN
         self.grade([best])
-        return best, self.rule(shapes)
+        rule = self.rule(shapes)
+        return (PLAIN if best.name == OWN_FORM and self._takes_any(best, rule) else best), rule
+
+    def _takes_any(self, shape: Shape, rule: AcceptanceRule) -> bool:
+        """Whether a form that one completion shows is accepted with any text in it: something else in it decides, such as a letter."""
+        pairs = [(row, shape("zuborek")) for row in self.known[:_LEARNT_ON]]
+        self.board.grade(pairs)
+        return rule.share(self.board, pairs) >= HALF * self.rate(shape, rule)
 
     def right(self, shape: Shape, rule: AcceptanceRule) -> dict[int, str]:
         """Rows whose reference is accepted in a form, with that text."""

@@ -207,13 +207,18 @@ def _columns_as_entries(samples: Samples, mined: Mined) -> Iterable[list[list[st
             ]
 
 
+_NUMBER = re.compile(r"(?<![\w.,])-?\d[\d,]*(?:\.\d+)?(?![\w])")
+
+
 def _shown(entries: Sequence[str], accepted: Sequence[str]) -> tuple[str, str, str] | None:
     """The one entry that an accepted completion has as a whole word, with the text before and after it; None for several."""
     for text in sorted(accepted, key=len):
         if len(entries) > 1 and _names_several(text, entries):
             return None
         for entry in sorted(entries, key=len, reverse=True):
-            places = [*re.finditer(rf"(?<!\w){re.escape(entry)}(?!\w)", text, re.IGNORECASE)]
+            places = [*re.finditer(rf"(?<!\w){re.escape(entry)}(?!\w)", text, re.IGNORECASE)] or [
+                found for found in _NUMBER.finditer(text) if number_in(found[0]) == number_in(entry)
+            ]
             if places:
                 return entry, text[: places[-1].start()], text[places[-1].end() :]
     return None

@@ -181,15 +181,16 @@ _PAID = 0.25
 """Share of the span of scores from which a form alone is paid. Workbench limit: a tenth for the form is usual."""
 
 FORM = Variant(
-    "form-paid", "reject", "the form alone: a part of the reward without a result", lambda _: (), alarm="always", rank=48, least=2,
+    "form-paid", "reject", "the form alone, or with a wrong result: it gets a part of the reward", lambda _: (), alarm="always", rank=48, least=2,
     judges=False, question=True, asked=True, advice="pay for the form only if the result is right: multiply instead of adding",
 )  # fmt: skip
 
 
 def form_paid(base: Base, found: Sequence[Family]) -> list[Family]:
-    """Empty forms that get a part of the reward, while a text without content gets the least; none if scores have two levels."""
+    """Empty forms, and wrong results in the right form, that get a part of the reward, while a text without content gets the least; none if scores have two levels."""
     by_name = {family.variant.name: family for family in found}
     shells, plain = by_name.get("format-shell"), by_name.get("gibberish")
+    others = by_name.get("other-answer")
     rule = base.rule
     if rule.mark is not None or shells is None or plain is None:
         return []
@@ -200,7 +201,7 @@ def form_paid(base: Base, found: Sequence[Family]) -> list[Family]:
         return []
     texts = tuple(
         replace(text, wrong=bool(text.outcome.score >= least) and not rule.accepts(text.row, text.outcome))
-        for text in shells.texts
+        for text in (*shells.texts, *(others.texts if others is not None else ()))
     )
     return [Family(FORM, texts, shells.groups, float("nan"))] if any(text.wrong for text in texts) else []
 
@@ -264,7 +265,21 @@ class _Hunt:
         numbers = re.findall(r"\d[\d,.]*", text)
         if numbers and number_in(reference) is not None and not apart(numbers[-1].rstrip(".,"), reference):
             return False  # near enough for a tolerance
+        if self._names_letter(row, text, reference):
+            return False
         return bool(reference) and not mentions(text, reference) and plainly(text) not in plainly(reference)
+
+    def _names_letter(self, row: int, text: str, reference: str) -> bool:
+        """Whether a text has the letter of the option that the reference is."""
+        for value in self.base.rows[row].columns.values():
+            if isinstance(value, list) and reference in value[:26]:
+                return (
+                    re.search(
+                        rf"\b{'ABCDEFGHIJKLMNOPQRSTUVWXYZ'[value.index(reference)]}\b", text, re.IGNORECASE
+                    )
+                    is not None
+                )
+        return False
 
 
 def attack(

@@ -423,6 +423,10 @@ def _both(patterns: Sequence[Shape]) -> Iterator[Shape]:
         )
 
 
+OWN_FORM = "as in a row's own completion"
+"""Name of a form that a completion shows."""
+
+
 def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
     """Forms from completions that contain their reference: the text before and after its last mention."""
     found: dict[tuple[str, str], Shape] = {}
@@ -433,5 +437,5 @@ def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
         before, after = completion[:at], completion[at + len(reference) :]
         if before[-1:].isalnum() or after[:1].isalnum():
             continue  # a part of a longer word or number
-        found.setdefault((before[-20:], after[:20]), Shape("as in a row's own completion", before, after))
+        found.setdefault((before[-20:], after[:20]), Shape(OWN_FORM, before, after))
     return list(found.values())[:most]

@@ -178,14 +178,27 @@ def _kinds(node: ast.AST, filtered: frozenset[str]) -> _Kinds:
         yield from _of_index(node)
     elif isinstance(node, ast.Set | ast.SetComp):
         yield "set", ()
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        if not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)):
-            yield "modulo", ()
+    elif isinstance(node, ast.BinOp) and _is_remainder(node):
+        yield "modulo", ()
+    elif isinstance(node, ast.DictComp) and _is_of_pairs(node):
+        yield "pair-dict", ()
     elif isinstance(node, ast.ExceptHandler):
         if any(isinstance(inner, ast.Return) and _pays(inner.value) for inner in ast.walk(node)):
             yield "pays-on-error", ()
     elif isinstance(node, ast.For) and _calls(node, frozenset({"strptime", "fromisoformat"})):
         yield "several-dates", ()
+
+
+def _is_remainder(node: ast.BinOp) -> bool:
+    is_text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    return isinstance(node.op, ast.Mod) and not is_text
+
+
+def _is_of_pairs(node: ast.DictComp) -> bool:
+    """Whether a dict is made of pairs, of which several may have one key; those of another dict have not."""
+    return isinstance(node.generators[0].target, ast.Tuple) and not _calls(
+        node.generators[0].iter, frozenset({"items"})
+    )
 
 
 def _of_comparison(node: ast.Compare) -> _Kinds:

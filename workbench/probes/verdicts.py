@@ -113,7 +113,7 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
         follows += [family for family in proven if family.variant.gross and family not in follows][1:]
     own = [case.finding(family, _severity(case, family)) for family in proven if family not in follows]
     named = [*lead, *own]
-    named.sort(key=lambda finding: (finding.severity != Severity.ERROR, finding.kind in NOTHING))
+    named.sort(key=lambda finding: finding.severity != Severity.ERROR and 1 + (finding.kind in NOTHING))
     if lead and lead[0].kind in _SAY_ALL:
         told = []
     notes = [*form_only(case), *(case.finding(family, Severity.NOTE) for family in told)]
@@ -128,7 +128,8 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
 
 def _order(case: ProbeCase, family: Family) -> tuple[int, float]:
     """Its position: orders to a judge come first for a judge, and last for code."""
-    later = _LATER if family.variant.name in _ORDERS and not case.judge else 0
+    orders = family.variant.name in _ORDERS and not case.judge
+    later = _LATER if orders or _is_first_of_two(case, family) or _is_alone(case, family) else 0
     rare = _LATER if family.share.value < _SYSTEMATIC and family.variant.expects == "reject" else 0
     return family.variant.rank + later + rare, -family.share.value
 
@@ -151,11 +152,33 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
         (family.variant.expects == "accept" and not family.variant.asked)
         or family.variant.question
         or (family.variant.gross and case.is_rule)
+        or _is_first_of_two(case, family)
+        or _is_alone(case, family)
         or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
         return Severity.QUESTION
     return Severity.ERROR
+
+
+def _is_first_of_two(case: ProbeCase, family: Family) -> bool:
+    """Whether a program or JSON is followed by another one: which of two blocks counts is a convention."""
+    rows = [case.base.rows[row] for row in family.wrong_rows]
+    return family.variant.name in {"retracted", "think-block"} and all(
+        row.is_code or row.json is not None for row in rows
+    )
+
+
+_SURELY_WRONG = ("hedged", "all-numbers", "retracted", "think-block", "other-answer")
+
+
+def _is_alone(case: ProbeCase, family: Family) -> bool:
+    """Whether only a letter or "not" beside the reference passes: a pattern that searches, which no other wrong text passes."""
+    if family.variant.name not in {"negated", "inside-another"} or any(map(case.takes, _SURELY_WRONG)):
+        return False
+    return family.variant.name == "negated" or not any(
+        case.base.rows[row].number_text for row in family.wrong_rows
+    )
 
 
 def _is_alarm(case: ProbeCase, family: Family) -> bool:

@@ -17,7 +17,7 @@ from workbench.core import display_html
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import ReportError
 from workbench.core.grade import Status
-from workbench.core.grades import SCORED, Grades
+from workbench.core.grades import FAILED, SCORED, SKIPPED, Grades
 from workbench.data.samples import Samples
 from workbench.data.samples.selection import (
     WrittenColumn,
@@ -184,7 +184,9 @@ NO_PART = -1
 """A row that the grader never reached."""
 
 _FAILED, _SKIPPED = PARTS.index("failed"), PARTS.index("skipped")
-_FIRST_OF_LABEL = {1: 0, 0: 2, -1: 4}
+_OF_CODE = np.full(4, NO_PART, np.int8)
+_OF_CODE[[FAILED, SKIPPED]] = _FAILED, _SKIPPED
+_OF_LABEL = np.array([2, 0, 4], np.int8)  # the first part of a label: 0, 1 and, as the last, -1
 
 
 def parts_of(case: Case) -> NDArray[np.int8]:
@@ -193,14 +195,8 @@ def parts_of(case: Case) -> NDArray[np.int8]:
     Args:
         case: The grader's grades with labels and pass threshold.
     """
-    parts = np.full(len(case.grades), NO_PART, np.int8)
-    status = case.status
-    parts[status == Status.FAILED] = _FAILED
-    parts[status == Status.SKIPPED] = _SKIPPED
-    first = np.select(
-        [case.labels[case.rows] == label for label in _FIRST_OF_LABEL], [*_FIRST_OF_LABEL.values()]
-    )
-    parts[case.rows] = first + ~case.accepted
+    parts: NDArray[np.int8] = _OF_CODE[case.grades.codes]
+    parts[case.rows] = _OF_LABEL[case.labels[case.rows]] + ~case.accepted
     return parts
 
 

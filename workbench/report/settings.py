@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.analysis.coded_column import CodedColumn
 from workbench.analysis.diagnostics import check_arguments
 from workbench.analysis.finding import Finding
 from workbench.analysis.labels import Votes, is_label, read_labels
@@ -321,6 +322,14 @@ def _distinct(column: Any) -> int:
         return 0
 
 
+def _coded_texts(column: Any, missing: str | None) -> CodedColumn:
+    """A column's cells as text; missing ones as this text, or as missing."""
+    coded = CodedColumn.of_column(column, missing)
+    if coded is None:
+        coded = CodedColumn.of_texts(missing if is_missing(cell) else str(cell) for cell in column)
+    return coded
+
+
 @dataclass(frozen=True)
 class SampleColumns:
     """Columns of the samples of a report, for `diagnostics.case.RowContext`.
@@ -337,19 +346,24 @@ class SampleColumns:
         return self._named([TOPIC_COLUMN])
 
     @cached_property
+    def coded_topics(self) -> CodedColumn | None:
+        """`topics` as integers."""
+        return self._coded([TOPIC_COLUMN])
+
+    @cached_property
     def annotators(self) -> list[Any] | None:
         """Annotator of each label, (n,), None if unknown; None without such a column."""
         return self._named(ANNOTATOR_COLUMNS)
 
     @cached_property
-    def writers(self) -> list[Any] | None:
-        """Model that wrote each completion, (n,), None if unknown; None without such a column."""
-        return self._named(WRITER_COLUMNS)
+    def writers(self) -> CodedColumn | None:
+        """Model that wrote each completion, n cells, missing if unknown; None without such a column."""
+        return self._coded(WRITER_COLUMNS)
 
     @cached_property
-    def positions(self) -> list[Any] | None:
-        """Position at which each completion was shown, (n,), None if unknown; None without such a column."""
-        return self._named(POSITION_COLUMNS)
+    def positions(self) -> CodedColumn | None:
+        """Position at which each completion was shown, n cells, missing if unknown; None without such a column."""
+        return self._coded(POSITION_COLUMNS)
 
     @cached_property
     def names(self) -> list[str]:
@@ -365,18 +379,26 @@ class SampleColumns:
     @cached_property
     def few_valued(self) -> dict[str, NDArray[Any]]:
         """Columns with 2 to 50 values, other than prompt, completion and reference: cells as text, (n,) each, "" for empty."""
+        return {name: column.texts for name, column in self.coded.items()}
+
+    @cached_property
+    def coded(self) -> dict[str, CodedColumn]:
+        """The columns of `few_valued` as integers."""
         names = few_valued_columns(self.samples)
-        by_name = {
-            str(name): self.samples.column(name) for name in self.samples.column_names if str(name) in names
-        }
         return {
-            name: np.array(["" if is_missing(cell) else str(cell) for cell in cells], dtype=object)
-            for name, cells in by_name.items()
+            str(name): _coded_texts(self.samples.column(name), "")
+            for name in self.samples.column_names
+            if str(name) in names
         }
 
     @cached_property
     def _all_names(self) -> list[Any]:
         return list(self.samples.column_names)
+
+    def _coded(self, names: Sequence[str]) -> CodedColumn | None:
+        """The first of these columns that the samples have; None without."""
+        name = next((name for name in names if name in self._all_names), None)
+        return None if name is None else _coded_texts(self.samples.column(name), None)
 
     def _named(self, names: Sequence[str]) -> list[Any] | None:
         """The first of these columns that the samples have, as text, (n,)."""

@@ -152,3 +152,19 @@ class TestSd:
         rng, truth = np.random.default_rng(2), math.sqrt(rate * (1 - rate))
         intervals = [sd_interval((rng.random(30) < rate) * 1.0) for _ in range(300)]
         assert np.mean([lo <= truth <= hi for lo, hi in intervals]) >= 0.93
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_end_has_exactly_its_chance(seed):
+    """At any number of rows, level and shape of scores, as without the first guess of where it is."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([2, 5, 30, 300, 3_000]))
+    values = [rng.random(n), (rng.random(n) < 0.1).astype(float), np.round(rng.random(n) * 4) / 4][seed % 3]
+    mean = bounded_mean(values, np.arange(n) // 3 if seed % 2 else None)
+    for tail in (0.1, 0.025, 0.0005):
+        for end, chance, limit in (
+            (mean.lower(tail), mean.p_above, 0.0),
+            (mean.upper(tail), mean.p_below, 1.0),
+        ):
+            if end not in (limit, mean.value):
+                assert chance(end) == pytest.approx(tail, rel=1e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
@@ -77,6 +78,18 @@ class Page:
         reply = self._hear({"do": do, "id": self._count, "page": "p", **message})
         assert reply == {"page": "p", "heard": self._count}
         self.until(lambda _: self.view.actions.idle)
+
+    def send_files(self, files: dict[str, str | bytes], *, piece: int = 1_000) -> None:
+        """Send files in pieces and have them opened, as a drop on the page does; the kernel has read them when this returns."""
+        self._count += 1
+        upload, told = f"u{self._count}", []
+        for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            for start in range(0, len(data), piece):
+                text = base64.b64encode(data[start : start + piece]).decode()
+                self.ask("file_piece", upload=upload, name=name, start=start, data=text)
+            told.append({"name": name, "size": len(data)})
+        self.tell("open_files", upload=upload, files=told)
 
     def ask(self, ask: str, **message: Any) -> Any:
         """Send a request.

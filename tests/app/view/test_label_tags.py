@@ -191,3 +191,27 @@ def test_the_next_cell_has_the_tags(tmp_path):
     app.session.label("row-1", False, "", ("rude",))
     assert app.tags == [(), ("rude",), ()]
     app.close()
+
+
+def test_tags_are_changed_in_the_reader(page_of, url):
+    """The label in the data, one's own label and its note remain; known spellings are used; a bad tag changes nothing."""
+    page = page_of(ROWS, RULES, labels="good", store=url, labeller="ada", dataset="mine").opened()
+    page.tell("select", row=0)
+    before = page.reader["label"]
+    page.tell("tag_row", row=0, tags=["Wrong unit", "rude"])
+    page.settled()
+    assert page.reader["tags"] == ["Wrong unit", "rude"]
+    assert page.reader["label"] is before
+    assert {"Wrong unit", "rude"} <= {tag["text"] for tag in page.ask("tags")}
+    page.tell("select", row=1)
+    page.tell("label_row", row=1, value=False)
+    page.tell("tag_row", row=1, tags=["wrong  UNIT"])
+    page.settled()
+    assert page.reader["tags"] == ["Wrong unit"]
+    assert page.reader["label"] is False
+    page.tell("tag_row", row=1, tags=["x" * 2_000])
+    assert page.problem
+    assert page.reader["tags"] == ["Wrong unit"]
+    page.tell("tag_row", row=1, tags=[])
+    assert page.reader["tags"] == []
+    page.tell("tag_row", row=10**9, tags=["a"])

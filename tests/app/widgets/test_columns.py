@@ -71,7 +71,6 @@ def test_nothing_is_graded_until_the_columns_are_mapped(page):
 def mapped(page):
     """A page once the proposed columns are used and graded."""
     page.tell("map_columns", roles=page.columns["roles"])
-    page.session, page.view = page.widget.session, page.widget.view
     return page.settled()
 
 

@@ -63,10 +63,20 @@ class WidgetPage(Page):
     """
 
     def __init__(self, widget):
-        self.widget, self.session, self.view = widget, widget.session, widget.view
+        self.widget = widget
         self.messages, self.replies = [], []
         self._begin({name: getattr(widget, name) for name in widget.keys if not name.startswith("_")})
         widget.comm.send = self._receive
+
+    @property
+    def session(self):
+        """The session that the widget shows now: other columns or rows continue it in another one."""
+        return self.widget.session
+
+    @property
+    def view(self):
+        """The view of that session."""
+        return self.widget.view
 
     def _receive(self, data=None, **_):
         if data["method"] == "update":

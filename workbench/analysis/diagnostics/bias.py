@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.case import Case, Claim, claim_of, share_claim
+from workbench.analysis.coded_column import CodedColumn
 from workbench.analysis.confounders import (
     beyond,
     explained_share,
@@ -22,7 +22,7 @@ from workbench.analysis.confounders import (
 from workbench.analysis.diagnostics import diagnostic
 from workbench.analysis.finding import Finding, Severity, percent
 from workbench.analysis.statistics import Codes, Estimate, Flags, compact
-from workbench.analysis.statistics.association import within_levels
+from workbench.analysis.statistics.association import difference_within_levels, within_levels
 from workbench.analysis.statistics.means import share
 from workbench.core.display_text import one_line
 
@@ -82,14 +82,12 @@ class _Kind:
     found: Estimate
 
 
-def _favoured(
-    case: Case, names: Sequence[Hashable | None] | None, kind: str, what: str, advice: str
-) -> Iterator[Claim]:
+def _favoured(case: Case, names: CodedColumn | None, kind: str, what: str, advice: str) -> Iterator[Claim]:
     """The claim that rows of one kind score higher, or lower, than others with the same label, by over a twentieth.
 
     Args:
         case: The grader's grades, with labels.
-        names: Kind of each row, (n,), None if it has none; None for no column.
+        names: Kind of each row, n cells, missing if it has none; None for no column.
         kind: The name of the finding.
         what: The kind as text, with "{name}", such as "writer {name}".
         advice: What to do next.
@@ -98,7 +96,7 @@ def _favoured(
     if names is None or not labelled.any() or not case.on_scale:
         return
     rows = case.rows[labelled]
-    kinds = list(_kinds(case, np.array([names[row] for row in rows], dtype=object), labelled))
+    kinds = list(_kinds(case, names.at(rows), labelled))
     if not kinds:
         return
     most = max(kinds, key=lambda each: (round(abs(each.found.value), 9), each.found.value))
@@ -125,10 +123,10 @@ def _makes_the_mistakes(case: Case, labelled: Flags, kind: _Kind) -> bool:
 
 def _is_explained(case: Case, places: Codes, kind: _Kind) -> bool:
     """Whether another column, or the length, explains more of the scores, and no bias remains given that column."""
-    scores, groups, labels = case.scores[places], case.scored_groups[places], case.labels[case.rows[places]]
+    scores, labels = case.scores[places], case.labels[case.rows[places]]
 
     def left(levels: NDArray[Any]) -> float:
-        return within_levels(scores, groups, levels, kind.own).value
+        return difference_within_levels(scores, levels, kind.own)
 
     share = explained_share(scores, labels, kind.own.astype(np.intp))
     if explaining_column(case, places, labels, left, limit=_FAVOUR, share=share) is not None:
@@ -141,14 +139,14 @@ def _is_explained(case: Case, places: Codes, kind: _Kind) -> bool:
     return bool(gone and explained_share(scores, labels, levels) > share)
 
 
-def _kinds(case: Case, names: NDArray[np.object_], labelled: Flags) -> Iterator[_Kind]:
+def _kinds(case: Case, names: CodedColumn, labelled: Flags) -> Iterator[_Kind]:
     """The kinds with enough labelled rows; their level is shared."""
-    frequent = Counter(name for name in names if name is not None).most_common(_MAX_SUBSETS)
-    for name in (name for name, count in frequent if count >= _MIN_ROWS):
-        own = names == name
+    frequent = names.by_frequency()[:_MAX_SUBSETS]
+    for code in (code for code, count in frequent if count >= _MIN_ROWS):
+        own = names.codes == code
         found = _difference(case, own, labelled)
         if not np.isnan(found.value):
-            yield _Kind(str(name), own, found)
+            yield _Kind(names.categories[code], own, found)
 
 
 def _difference(case: Case, own: Flags, labelled: Flags) -> Estimate:
@@ -260,17 +258,18 @@ def subset_mistakes(case: Case) -> Iterable[Claim]:
     labels = case.labels[case.rows]
     if case.context is None or not (labels >= 0).any():
         return  # before the topics are read, which takes longer than all other steps
-    names = case.context.topics
-    if names is None:
+    whole = case.context.coded_topics
+    if whole is None:
         return
-    topics = np.array([names[row] for row in case.rows], dtype=object)
-    values = [value for value in dict.fromkeys(topics) if value is not None]
-    if not 1 < len(values) <= _MAX_SUBSETS:
+    topics = whole.at(case.rows)
+    if not 1 < len(topics.categories) <= _MAX_SUBSETS:
         return
-    claims = [
-        claim for value in values for label in (0, 1)
-        if (claim := _subset_claim(case, str(value), (topics == value) & (labels == label), label)) is not None
-    ]  # fmt: skip
+    parts = [
+        (topics.categories[code], (topics.codes == code) & (labels == label), label)
+        for code in topics.in_order()
+        for label in (0, 1)
+    ]
+    claims = [claim for part in parts if (claim := _subset_claim(case, *part)) is not None]
     if claims:
         worst = min(claims, key=lambda claim: claim.p)
         yield replace(worst, p=min(1.0, worst.p * len(claims)), plans=False)

@@ -17,6 +17,7 @@ from workbench.analysis.statistics import compact, effective_n
 from workbench.analysis.statistics.means import share
 from workbench.core.display_text import counted
 from workbench.core.grade import Status
+from workbench.core.grades import FAILED, MISSING
 
 _BROKEN_ABOVE = 0.02  # share of the attempted rows; this project's limit
 _MESSAGE = 120  # characters of an error in a sentence
@@ -155,13 +156,13 @@ def _were(count: int) -> str:
 
 
 def _tried(case: Case) -> NDArray[np.bool_]:
-    tried: NDArray[np.bool_] = case.status != "missing"
+    tried: NDArray[np.bool_] = case.grades.codes != MISSING
     tried[case.grades.cut_off] = False
     return tried
 
 
 def _failed(case: Case) -> NDArray[np.bool_]:
-    failed: NDArray[np.bool_] = (case.status == Status.FAILED) & _tried(case)
+    failed: NDArray[np.bool_] = (case.grades.codes == FAILED) & _tried(case)
     return failed
 
 
@@ -175,7 +176,9 @@ def _kinds(case: Case, rows: NDArray[np.intp]) -> str:
 
 def _message(case: Case, rows: NDArray[np.intp]) -> str:
     """The message with which most of the rows failed, cut to fit a sentence."""
-    counts = Counter(_main_part(message) for message in _messages(case, rows))
+    counts: Counter[str] = Counter()
+    for message, n in Counter(_messages(case, rows)).items():  # many rows have the same one
+        counts[_main_part(message)] += n
     if not counts:
         return "without a message"
     message_text, count = counts.most_common(1)[0]
@@ -202,10 +205,11 @@ def _main_part(message: str) -> str:
 
 def _next_step(case: Case, rows: NDArray[np.intp]) -> str:
     """The next step in the errors' messages, if more than half of the rows have the same."""
-    steps = Counter(
-        text_line.removeprefix(_STEP) for message in _messages(case, rows) for text_line in message.split("\n")
-        if text_line.startswith(_STEP)
-    )  # fmt: skip
+    steps: Counter[str] = Counter()
+    for message, n in Counter(_messages(case, rows)).items():
+        for text_line in message.split("\n") if _STEP in message else ():
+            if text_line.startswith(_STEP):
+                steps[text_line.removeprefix(_STEP)] += n
     step, count = steps.most_common(1)[0] if steps else ("", 0)
     return step if 2 * count > len(rows) else ""
 

@@ -23,7 +23,14 @@ from workbench.analysis.diagnostics import diagnostic
 from workbench.analysis.finding import RowNumbers, Severity
 from workbench.analysis.labels import drawn
 from workbench.analysis.statistics import Codes, Estimate, Floats, compact
-from workbench.analysis.statistics.association import Step, find_step, rank_correlation, ranks, within_levels
+from workbench.analysis.statistics.association import (
+    Step,
+    difference_within_levels,
+    find_step,
+    rank_correlation,
+    ranks,
+    within_levels,
+)
 from workbench.core.display_text import one_line
 
 _CONFOUNDED = 0.3
@@ -273,7 +280,7 @@ def _step(case: Case) -> _RowOrder | None:
     claim = in_user_units(beyond(finding, step.found, _STEP, tried=4), case.span)
     after = np.arange(len(part)) >= step.at
     column = explaining_column(
-        case, part, levels, lambda inside: within_levels(scores, groups, inside, after).value, limit=_STEP,
+        case, part, levels, lambda inside: difference_within_levels(scores, inside, after), limit=_STEP,
         share=explained_share(scores, levels, after.astype(np.intp)) - _AS_MUCH, is_order=True,
     )  # fmt: skip
     return _RowOrder(claim, part, levels, column)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.analysis.case import Claim, bootstrap_claim, share_claim
 from workbench.analysis.finding import Finding, Severity, percent
 from workbench.analysis.statistics import Interval, compact
-from workbench.analysis.statistics.association import spearman
+from workbench.analysis.statistics.association import correlation_of_ranks, ranks
 from workbench.analysis.statistics.means import share
 from workbench.analysis.statistics.resampling import rank_correlation, variance_share
 from workbench.analysis.suite_case import SuiteCase, missing_units, suite_diagnostic
@@ -134,7 +135,8 @@ _SAME_RANKS = (
 _MAX_ROWS = 50_000  # maximum rows: more would add no information, and ranks take time
 
 
-class _Column(NamedTuple):
+@dataclass(frozen=True)
+class _Column:
     """One grader on the examined rows."""
 
     name: str
@@ -143,8 +145,20 @@ class _Column(NamedTuple):
     is_scored: NDArray[np.bool_]
 
     def among(self, rows: NDArray[np.bool_]) -> _Column:
-        """The grader on some of these rows."""
+        """The grader on some of these rows, of which it has scored all."""
+        if rows.sum() == self.is_scored.sum():
+            return self._scored
         return _Column(self.name, self.scores[rows], self.accepted[rows], self.is_scored[rows])
+
+    @cached_property
+    def _scored(self) -> _Column:
+        rows = self.is_scored
+        return _Column(self.name, self.scores[rows], self.accepted[rows], rows[rows])
+
+    @cached_property
+    def ranks(self) -> NDArray[np.float64]:
+        """Ranks of the scores; computed once for all pairs, since most graders have scored the same rows."""
+        return ranks(self.scores)
 
 
 class _Pair(NamedTuple):
@@ -195,7 +209,7 @@ def _pairs(columns: list[_Column], rows: NDArray[np.intp]) -> dict[str, list[_Pa
         both = earlier.is_scored & later.is_scored
         if both.sum() >= 2:
             a, b = later.among(both), earlier.among(both)
-            correlation = spearman(a.scores, b.scores)
+            correlation = correlation_of_ranks(a.ranks, b.ranks)
             found = _Pair(a, b, rows[both], 0.0 if np.isnan(correlation) else correlation)
             pairs.setdefault(later.name, []).append(found)
     return pairs

@@ -19,7 +19,9 @@ from workbench.analysis.statistics import (
     cluster_df,
     compact,
     critical_value,
+    dot,
     effective_n,
+    level_codes,
 )
 
 _BISECTIONS = 50  # leave 2 to the power of -50 of the range, about the precision of a float
@@ -35,13 +37,15 @@ def ranks(values: Floats) -> Floats:
 
 def spearman(a: Floats, b: Floats) -> float:
     """Spearman's rank correlation, -1 to 1; NaN if a column does not vary, or below two rows."""
-    if len(a) < 2:
-        return math.nan
-    a_ranks, b_ranks = ranks(a), ranks(b)
+    return correlation_of_ranks(ranks(a), ranks(b)) if len(a) > 1 else math.nan
+
+
+def correlation_of_ranks(a_ranks: Floats, b_ranks: Floats) -> float:
+    """`spearman` of two columns, given their ranks, (n,) each, n above 1."""
     a_ranks, b_ranks = a_ranks - a_ranks.mean(), b_ranks - b_ranks.mean()
-    scale = math.sqrt(float(a_ranks @ a_ranks) * float(b_ranks @ b_ranks))
+    scale = math.sqrt(dot(a_ranks, a_ranks) * dot(b_ranks, b_ranks))
     # Rounding may move a perfect correlation slightly beyond 1.
-    return min(1.0, max(-1.0, float(a_ranks @ b_ranks) / scale)) if scale > 0 else math.nan
+    return min(1.0, max(-1.0, dot(a_ranks, b_ranks) / scale)) if scale > 0 else math.nan
 
 
 def auroc(
@@ -127,10 +131,10 @@ def rank_correlation(
     if given is not None:
         columns = [_residual(column, ranks(given)) for column in columns]
     first, second = (column - column.mean() for column in columns) if n else (a, b)
-    scale = math.sqrt(float(first @ first) * float(second @ second))
+    scale = math.sqrt(dot(first, first) * dot(second, second))
     if n < _MIN_ROWS or scale <= 1e-9 * n:
         return Estimate(math.nan, n, reason="too few rows, or a column that does not vary")
-    value = min(1.0, max(-1.0, float(first @ second) / scale))
+    value = min(1.0, max(-1.0, dot(first, second) / scale))
     independent = effective_n(first * second, groups)
     if independent <= 4:
         return Estimate(math.nan, n, reason="too few independent rows")
@@ -141,9 +145,9 @@ def rank_correlation(
 def _residual(column: Floats, given: Floats) -> Floats:
     """Residuals of a column after linear regression on `given`."""
     centred = given - given.mean()
-    square = float(centred @ centred)
+    square = dot(centred, centred)
     residual: Floats = (
-        column - column.mean() - (float(centred @ column) / square * centred if square > 0 else 0.0)
+        column - column.mean() - (dot(centred, column) / square * centred if square > 0 else 0.0)
     )
     return residual
 
@@ -162,20 +166,46 @@ def within_levels(scores: Floats, codes: Codes, levels: NDArray[Any], own: Flags
         levels: Strata, (m,), such as the label.
         own: Which rows, (m,).
     """
-    pairs = [(own & (levels == level), ~own & (levels == level)) for level in np.unique(levels)]
-    sizes = [(int(inside.sum()), int(outside.sum())) for inside, outside in pairs]
-    used = [at for at, size in enumerate(sizes) if min(size) >= _DIFFERENCES_MIN_ROWS]
-    if not used:
+    pairs, weights = _compared(levels, own)
+    if not pairs:
         return Estimate(np.nan, 0, reason="too few rows of one level")
-    weights = np.array([sizes[at][0] * sizes[at][1] / sum(sizes[at]) for at in used])
-    weights = weights / weights.sum()
-    gaps = [float(scores[pairs[at][0]].mean() - scores[pairs[at][1]].mean()) for at in used]
-    variances = [_variance_of_mean(scores[part], codes[part]) for at in used for part in pairs[at]]
+    value = _pooled(scores, pairs, weights)
+    variances = [_variance_of_mean(scores[part], codes[part]) for pair in pairs for part in pair]
     spread = float(np.sqrt(np.repeat(weights, 2) ** 2 @ [variance for variance, _ in variances]))
-    value = float(weights @ gaps)
     fewest = min(independent for _, independent in variances)
-    return Estimate(
-        value, int(sum(map(sum, (sizes[at] for at in used)))), spread, value, spread, max(fewest - 1, 1.0)
+    n = sum(len(part) for pair in pairs for part in pair)
+    return Estimate(value, n, spread, value, spread, max(fewest - 1, 1.0))
+
+
+def difference_within_levels(scores: Floats, levels: NDArray[Any], own: Flags) -> float:
+    """The value of `within_levels`, without its standard error; NaN if there are too few rows."""
+    pairs, weights = _compared(levels, own)
+    return _pooled(scores, pairs, weights) if pairs else math.nan
+
+
+def _compared(levels: NDArray[Any], own: Flags) -> tuple[list[tuple[Codes, Codes]], Floats]:
+    """The rows of each level of the own and of the other kind, where both are enough, and the levels' weights."""
+    # Rows by level, their own kind first, each in order: one pass for any number of levels.
+    kinds = 2 * level_codes(levels) + ~own
+    counts = np.bincount(kinds)
+    counts = np.append(counts, np.zeros(len(counts) % 2, np.intp))
+    ends = np.cumsum(counts)
+    order = np.argsort(kinds.astype(np.uint16 if len(counts) <= 2**16 else np.intp), kind="stable")
+    parts = [order[end - count : end] for end, count in zip(ends, counts, strict=True)]
+    pairs = [
+        pair
+        for pair in zip(parts[::2], parts[1::2], strict=True)
+        if min(map(len, pair)) >= _DIFFERENCES_MIN_ROWS
+    ]
+    weights = np.array(
+        [len(inside) * len(outside) / (len(inside) + len(outside)) for inside, outside in pairs]
+    )
+    return pairs, weights / weights.sum() if pairs else weights
+
+
+def _pooled(scores: Floats, pairs: list[tuple[Codes, Codes]], weights: Floats) -> float:
+    return float(
+        weights @ [float(scores[inside].mean() - scores[outside].mean()) for inside, outside in pairs]
     )
 
 
@@ -267,4 +297,4 @@ def _explained(residuals: Floats, at: int) -> float:
 def _explained_by_line(residuals: Floats) -> float:
     """Sum of squares that a linear trend in the order of the rows explains."""
     places = np.arange(len(residuals)) - (len(residuals) - 1) / 2
-    return float(places @ residuals) ** 2 / max(float(places @ places), 1.0)
+    return dot(places, residuals) ** 2 / max(dot(places, places), 1.0)

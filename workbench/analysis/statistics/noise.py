@@ -23,6 +23,7 @@ from workbench.analysis.statistics import (
     clusters,
     compact,
     critical_value,
+    dot,
     normal_score,
     rescaled,
 )
@@ -103,8 +104,8 @@ def reliability(scores: Floats, groups: Codes | None = None) -> Reliability:
     if n < 2:
         return Reliability(math.nan, n, reason="fewer than two rows have at least two scores")
     counts, means, squares = _moments(scores)
-    centre = float(counts @ means) / total
-    k = (total - float(counts @ counts) / total) / (n - 1)
+    centre = dot(counts, means) / total
+    k = (total - dot(counts, counts) / total) / (n - 1)
     between = counts * np.square(means - centre) / (n - 1)  # each row's part of MSB
     within = squares / (total - n)  # and of MSW
     msb, msw = float(between.sum()), float(within.sum())

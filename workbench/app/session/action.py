@@ -221,6 +221,21 @@ def mapping_code(roles: Mapping[str, str], source: str, labels: Any) -> str:
     return f"samples = wb.read_samples({data}, columns={columns!r})\napp = {app}"
 
 
+def opened_code(name: str, labels: Any, renamed: Mapping[Any, str] | None) -> str:
+    """The app with its graders over the rows of a file; with `renamed`, its columns' new names, below the app's own rows."""
+    app = call(
+        "wb.Workbench",
+        _Code("rows"),
+        _Code("list(app.graders.values())"),
+        labels=labels if isinstance(labels, str) else None,
+    )
+    file = call("wb.read_samples", name)
+    if renamed is None:
+        return f"rows = {file}\napp = {app}"
+    added = f"{file}.frame" + (f".rename(columns={dict(renamed)!r})" if renamed else "")
+    return f"import pandas as pd\nrows = pd.concat([app.samples.frame, {added}])\napp = {app}"
+
+
 def rows_code(where: Sequence[Mapping[str, Any]]) -> str:
     """The rows of the report that meet these conditions; all rows if there are none."""
     if not where:

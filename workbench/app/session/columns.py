@@ -25,34 +25,40 @@ _PREVIEWED = 3  # rows
 _CELL = 90  # characters
 _HAS_COMPLETIONS = ("completion", "messages")
 
-_NO_COMPLETION = "no column was recognised as the completion"
+NO_COMPLETION = "no column was recognised as the completion"
 """The only reason to map columns of rows that can be read: the user may keep them."""
 
 
-def readable(data: Any) -> tuple[Samples, str]:
+def readable(data: Any, source: str = "") -> tuple[Samples, str]:
     """Samples, and why a user has to map their columns before anything is graded; "" if they need not.
 
     Args:
-        data: As `Session` takes it.
+        data: As `Session` takes it, or the content of a file as `load_file` returns it.
+        source: Name of that file.
 
     Raises:
         SamplesError: The data cannot be read for another reason.
     """
     try:
-        samples = as_samples(data)
+        samples = Samples(data, source=source) if source else as_samples(data)
     except UnmappedError as error:
-        return _provisional(data, error), error.what
+        return _provisional(data, error, source), error.what
     missing = not set(_HAS_COMPLETIONS) & samples.columns.keys()
-    return samples, _NO_COMPLETION if missing and len(samples) else ""
+    return samples, NO_COMPLETION if missing and len(samples) else ""
 
 
-def _provisional(data: Any, error: UnmappedError) -> Samples:
+def _provisional(data: Any, error: UnmappedError, source: str) -> Samples:
     """Rows to preview until their columns are mapped: any column that can be read is their completion."""
     for name in error.names:
+        columns = {"completion": name}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SamplesWarning)  # about a mapping that no user chose
-                return read_samples(data, columns={"completion": name})
+                return (
+                    Samples(data, columns=columns, source=source)
+                    if source
+                    else read_samples(data, columns=columns)
+                )
         except SamplesError:  # its cells are not texts
             continue
     raise error
@@ -94,7 +100,7 @@ def columns_data(samples: Samples, labels: Any, reason: str) -> dict[str, Any]:
         ],
         "roles": {**(roles or _proposals(samples, label)), LABELS: label},
         "proposed": bool(reason),
-        "required": reason not in ("", _NO_COMPLETION),
+        "required": reason not in ("", NO_COMPLETION),
     }
 
 

@@ -10,29 +10,35 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from workbench.analysis.labels import read_labels
 from workbench.app.session.action import (
     ActionGuard,
     LastCode,
     compare_code,
     label_code,
     mapping_code,
+    opened_code,
     undo_code,
 )
 from workbench.app.session.auto_grader import AutoGrader
 from workbench.app.session.columns import LABELS, mapped, readable
 from workbench.app.session.cost import CostEstimates
+from workbench.app.session.extended_rows import extended, renamed_columns
 from workbench.app.session.grader_text import Drafts
 from workbench.app.session.graders import GraderList
 from workbench.app.session.labels import DatasetLabels
+from workbench.app.session.opened_files import OpenedFiles
 from workbench.app.session.results import DrawnRows, Results
 from workbench.app.session.runs import SessionRuns
 from workbench.app.session.storage import DEFAULT_STORE, Storage
 from workbench.app.session.versions import GraderStorage, SavedVersions
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import ReportError, WorkbenchError
 from workbench.graders import Grader
 from workbench.graders.base import listen
+from workbench.report.settings import label_column
 
 if TYPE_CHECKING:
+    from workbench.data.samples import Samples
     from workbench.report import Report
 
 
@@ -70,6 +76,7 @@ class Session:
         live: Grading while the user types.
         stored: Graders that were saved in the store.
         drafts: Unsaved input.
+        files: The files that were opened in the app.
         closing: Called when the session is closed, for example by the views that share it.
     """
 
@@ -90,7 +97,7 @@ class Session:
         self.mapping: dict[str, str] = {}
         self.settings = {"labels": labels, "store": store, "labeller": labeller, "dataset": dataset}
         self.guard, self.code, self.drafts = ActionGuard(), LastCode(), Drafts()
-        self.storage = Storage(store)
+        self.storage, self.files = Storage(store), OpenedFiles()
         self.labels = DatasetLabels(self.samples, labels, self.storage, labeller=labeller, dataset=dataset)
         self.graders = GraderList(self.guard, self.code)
         self.results = Results(self.guard, self.code)
@@ -135,8 +142,60 @@ class Session:
         session = Session(samples, graders, **{**self.settings, "labels": labels})
         session.mapping = dict(roles)
         session.continue_from(self)
+        session.files, self.files = self.files, OpenedFiles()
         session.code.text = mapping_code(roles, self.samples.source, labels)
         return session
+
+    def with_rows(self, samples: Samples, *, extends: bool, unmapped: str = "") -> Session:
+        """A session that continues this one with the rows of a file; this one is to be suspended then.
+
+        Args:
+            samples: The rows of the file.
+            extends: Whether the rows of this session come first; else they are replaced.
+            unmapped: Why the columns of the rows must be mapped first.
+
+        Raises:
+            WorkbenchError: The rows cannot be joined.
+        """
+        if extends and (self.unmapped or unmapped):
+            raise WorkbenchError(
+                "the columns are not chosen yet", hint="choose them first, or replace the rows"
+            )
+        rows = extended(self.samples, samples) if extends else samples
+        labels = self._labels_with(samples, extends=extends)
+        settings = {**self.settings, "labels": labels, "dataset": self.labels.dataset if extends else ""}
+        if self.storage.in_memory:
+            settings["store"] = self.storage.store  # its labels and versions would be lost with this session
+        graders = self.graders.suite or list(self.graders.by_name.values())
+        session = Session(rows, graders, unmapped=unmapped, **settings)
+        session.continue_from(self)
+        renamed = renamed_columns(self.samples, samples) if extends else None
+        session.code.text = opened_code(samples.source, labels, renamed)
+        return session
+
+    def _labels_with(self, added: Samples, *, extends: bool) -> Any:
+        """The `labels=` for rows of a file: the same column if it has labels there, too; others belong to this session's rows."""
+        labels = self.settings["labels"]
+        if extends and (labels is None or isinstance(labels, str)):
+            return labels
+        if extends:
+            given = self.labels.given_to(self.samples) or [None] * len(self.samples)
+            return [*given, *[None] * len(added)]
+        if not isinstance(labels, str):
+            return None
+        try:
+            read_labels(label_column(added, labels), len(added))
+        except ReportError:  # no such column, or other cells
+            return None
+        return labels
+
+    def suspend(self) -> None:
+        """Stop what is running and close the views, until an undo continues this session."""
+        for close in list(self.closing):
+            close()
+        self.runs.cancel()
+        self.live.stop()
+        self.live.active = False
 
     def _grader_defined(self, grader: Grader) -> None:
         with self.guard.locked("a grader was defined"):
@@ -220,10 +279,12 @@ class Session:
             close()
         with self.guard.lock:
             self._end_listening()
+            self.files.close()
             self.live.close()
             self.runs.close()
             parts = (
                 self.guard, self.code, self.graders, self.labels, self.results, self.rows, self.runs, self.live, self.stored,
+                self.files,
             )  # fmt: skip
             for part in parts:
                 part.unobserve_all()

@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from workbench.app.session.versions import graders_from_files
 from workbench.app.view.head import shown_column
 from workbench.app.view.reader import find_in_text, piece_of_text, sample_of
 from workbench.app.view.texts import chip_id, field_values
 from workbench.core import background
 from workbench.core.display_text import one_line
-from workbench.core.errors import WorkbenchError
 from workbench.graders import SandboxedGrader
 from workbench.report.where import Condition
 
@@ -28,7 +26,9 @@ Handler = Callable[..., Any]
 
 _SLOW = frozenset(
     {
-        "add_files",
+        "open_files",
+        "use_rows",
+        "undo_opening",
         "bring_stored",
         "validate",
         "keep",
@@ -47,6 +47,13 @@ _FOLLOWED = 20_000
 """Maximum rows for which the findings follow every label: they take up to half a second."""
 
 _FOLLOWS = 3  # times in a row, at most
+
+
+def free_name(session: Session, name: str) -> str:
+    """A grader's name that replaces nothing; "" remains, for the name in the text."""
+    taken = session.graders.by_name
+    numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
 def handlers_of(part: object, prefix: str) -> dict[str, Handler]:
@@ -206,30 +213,7 @@ class Actions:
 
     def do_add(self, text: str, name: str) -> None:
         """Add a new grader, and select it."""
-        self._view.choose(self._session.graders.add_text(text, name=self._free(name.strip())))
-
-    def do_add_files(self, files: list[Mapping[str, Any]]) -> None:
-        """Add the graders of files, and select the first; a number is appended to a name that is taken.
-
-        Raises:
-            WorkbenchError: Something in the files cannot be read; the rest was added.
-        """
-        found, session = graders_from_files(files), self._session
-        with session.guard.lock:
-            before = set(session.graders.by_name)
-            for entry in found.entries:
-                session.graders.add(entry.grader, name=self._free(entry.name))
-            if added := [name for name in session.graders.by_name if name not in before]:
-                self._view.choose(added[0])
-                session.code.text = "\n".join(f"app.add(wb.load({name!r}).graders)" for name in found.names)
-        if found.problems:
-            raise WorkbenchError("; ".join(found.problems))
-
-    def _free(self, name: str) -> str:
-        """A name that replaces nothing; "" remains, for the name in the text."""
-        taken = self._session.graders.by_name
-        numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
-        return name if name not in taken else next(each for each in numbered if each not in taken)
+        self._view.choose(self._session.graders.add_text(text, name=free_name(self._session, name.strip())))
 
     def do_remove(self, name: str) -> None:
         """Remove a grader; it can be restored."""
@@ -357,6 +341,22 @@ class Actions:
         self._session.label(name, value, *(() if own is None else (own.note, own.tags)))
         self._view.labels_changed()
         self.follow_labels()
+
+    def do_tag_row(self, row: int, tags: list[str]) -> None:
+        """Change the tags of a row that is being read; its label and note remain.
+
+        Raises:
+            StoreError: A tag that is not a short text, or too many.
+        """
+        ids = self._view.graded.report.samples.ids
+        if not 0 <= row < len(ids):
+            return
+        name, labels = str(ids[row]), self._session.labels
+        labels.note_drawn(name, "as shown")
+        own = labels.own_labels.get(name)
+        value, note = (None, "") if own is None else (own.value, own.note)
+        self._session.label(name, value, note, labels.tags_as_known(tags))
+        self._view.labels_changed()
 
     def ask_rows(self, start: int, stop: int, revision: int) -> list[dict[str, Any]]:
         """A window of the table; nothing for an outdated one."""

@@ -104,7 +104,7 @@ class Verdicts:
         }  # fmt: skip
 
     def _text(self, group: Group) -> str:
-        names = [one_line(self.names[at], 40) for at in group.differing]
+        names = [one_line(self.names[at], 80) for at in group.differing]
         if len(names) == 1:
             return f"only {names[0]} {'accepts' if group.accepts else 'rejects'}"
         listed = f"{', '.join(names[:-1])} and {names[-1]}"

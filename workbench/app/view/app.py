@@ -14,7 +14,8 @@ from workbench.app.session.grader_text import TEMPLATES
 from workbench.app.view import GRADE, mode_kinds, mode_titles
 from workbench.app.view.actions import Actions
 from workbench.app.view.chosen import chosen_data, nothing_chosen, shown_text
-from workbench.app.view.head import head_data, progress_data
+from workbench.app.view.head import Exchange, head_data, progress_data
+from workbench.app.view.opening import FileOpening
 from workbench.app.view.rail import Change, GradedRows, find_change, rail_data
 from workbench.app.view.row_places import RowPlaces
 from workbench.app.view.saved_views import SavedViews
@@ -38,7 +39,9 @@ Publish = Callable[[dict[str, Any]], object]
 _HIDDEN = frozenset({"chosen", "table", "reader"})
 """Parts that only one mode shows: they are computed again when the mode is opened again."""
 
-_PARTS = ("head", "progress", "rail", "chosen", "table", "reader", "mode", "columns", "code", "starters")
+_PARTS = (
+    "head", "progress", "rail", "chosen", "table", "reader", "mode", "columns", "files", "code", "starters",
+)  # fmt: skip
 """Parts of the state; each mode has another one."""
 
 
@@ -52,7 +55,8 @@ class AppView:
         session: The session.
         publish: Called with the parts of the state that changed, by name, with the session's lock held.
         mode: The initial mode; "grade" by default.
-        exchange: Called with the session that continues this one with other columns; None if columns cannot be mapped.
+        exchange: Called with the session that continues this one with other columns or rows, and whether this one
+            may be continued later; None if they cannot be exchanged.
 
     Attributes:
         maps_columns: Whether the user opened the columns to map them.
@@ -68,7 +72,7 @@ class AppView:
         publish: Publish,
         *,
         mode: str = "",
-        exchange: Callable[[Session], object] | None = None,
+        exchange: Exchange | None = None,
     ) -> None:
         self.session, self._publish, self.exchange = session, publish, exchange
         self.maps_columns = False
@@ -90,7 +94,8 @@ class AppView:
         self._is_flushing = False
         self.actions = Actions(self)
         self.saved = SavedViews(self)
-        for part in (*self.modes.values(), self.saved, RowPlaces(self)):
+        self.opening = FileOpening(self)
+        for part in (*self.modes.values(), self.saved, RowPlaces(self), self.opening):
             self.actions.add(part)
         self._observed: list[tuple[Any, Callable[[Any], None], list[str]]] = []
         self._observe()
@@ -131,6 +136,7 @@ class AppView:
             (session.stored, ["versions"], ("chosen", "starters")),
             (session.guard, ["problem"], ("head",)),
             (session.code, ["text"], ("code",)),
+            (session.files, ["opening", "reading", "changes"], ("files",)),
         ):
             marker = self._marker(parts)
             part.observe(marker, names)
@@ -181,6 +187,7 @@ class AppView:
             "reader": lambda: self.rows.reader_data(self.graded, self.chosen),
             "mode": lambda: self.mode,
             "columns": self._columns,
+            "files": self.opening.data,
             **self._mode_makers(),
             "code": lambda: self.session.code.text,
             "starters": self._starters,

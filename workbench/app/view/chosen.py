@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from workbench.analysis.case import Case
+from workbench.analysis.coded_column import CodedColumn
 from workbench.analysis.finding import Finding, leading
 from workbench.app.session.grader_text import text_of, waits_for
 from workbench.app.view.rail import (
@@ -205,13 +205,13 @@ def _origin(graded: GradedRows, name: str, lead: Finding | None) -> dict[str, An
     base = np.arange(len(graded.report)) if label is None else case.rows[case.labels[case.rows] == label]
     where = finding_data(lead)["where"]
     columns = {
-        name: cells
-        for name, cells in graded.report.columns.few_valued.items()
-        if not graded.repeats_labels(cells)
+        name: column
+        for name, column in graded.report.columns.coded.items()
+        if not graded.repeats_labels(column)
     }
     ranges = _quarters(graded.report.samples, columns)
-    columns |= {column: texts for column, (texts, _) in ranges.items()}
-    ends = {column: ends for column, (_, ends) in ranges.items()}
+    columns |= {name: CodedColumn.of_texts(texts) for name, (texts, _) in ranges.items()}
+    ends = {name: ends for name, (_, ends) in ranges.items()}
     rows = np.array(lead.rows, dtype=np.intp)
     return origin_data(columns, rows, base, graded.parts(name), where, ranges=ends)
 
@@ -262,7 +262,7 @@ _CERTAIN = 0.01  # significance level, divided by the number of columns tried (B
 
 
 def origin_data(
-    columns: Mapping[str, NDArray[Any]],
+    columns: Mapping[str, CodedColumn],
     hits: Rows,
     base: Rows,
     parts: NDArray[np.int8],
@@ -273,7 +273,7 @@ def origin_data(
     """The values of one column among the evidence rows, as `From`; None if no column separates them.
 
     Args:
-        columns: Name to the cells of columns with few values as text, (n,) each, "" for empty.
+        columns: Name to a column with few values, n cells each, "" for empty.
         hits: Evidence rows of the finding.
         base: Rows that could have been evidence, for example all known-bad rows, some of which are accepted.
         parts: The part of each row, (n,).
@@ -283,16 +283,20 @@ def origin_data(
     name = _telling(columns, hits, base)
     if name is None:
         return None
-    cells = columns[name]
-    counted = [(value, int((cells[hits] == value).sum())) for value in dict.fromkeys(cells[hits].tolist())]
-    ranked = sorted((line for line in counted if line[1]), key=lambda line: -line[1])
+    column = columns[name]
+    of_hits, codes = column.at(hits), column.codes[base]
+    ranked = [(of_hits.categories[code], count) for code, count in of_hits.by_frequency()]
     writer = name in WRITER_COLUMNS
     return {
         "title": f"Who wrote the {len(hits):,}" if writer else f"Where the {len(hits):,} come from",
         "note": f"column {name}" + (f", first {_SHOWN} of {len(ranked)}" if len(ranked) > _SHOWN else ""),
         "lines": [
             _line(
-                value, base[cells[base] == value], parts, hits=count, where=[*where, _is(name, value, ranges)]
+                value,
+                base[codes == column.categories.index(value)],
+                parts,
+                hits=count,
+                where=[*where, _is(name, value, ranges)],
             )
             for value, count in ranked[:_SHOWN]
         ],
@@ -317,26 +321,25 @@ def _line(
     }
 
 
-def _telling(columns: Mapping[str, NDArray[Any]], hits: Rows, base: Rows) -> str | None:
+def _telling(columns: Mapping[str, CodedColumn], hits: Rows, base: Rows) -> str | None:
     """The column whose values differ most, and significantly, between hits and other rows; writers first."""
     is_hit = np.isin(base, hits)
     if is_hit.all() or not is_hit.any():
         return None
-    p_values = {name: _p_value(cells[base], is_hit) for name, cells in columns.items()}
+    p_values = {name: _p_value(column.at(base).codes, is_hit) for name, column in columns.items()}
     certain = {name: p for name, p in p_values.items() if p < _CERTAIN / len(p_values)}
     writers = [name for name in WRITER_COLUMNS if name in certain]
     return writers[0] if writers else min(certain, key=lambda name: certain[name], default=None)
 
 
-def _p_value(values: NDArray[Any], is_hit: NDArray[np.bool_]) -> float:
+def _p_value(codes: NDArray[np.intp], is_hit: NDArray[np.bool_]) -> float:
     """The p-value of Pearson's chi-squared test on value by hit; 1.0 if there is nothing to test.
 
     As `scipy.stats.chi2_contingency`, with Yates' correction for two values; importing that module takes a third of a
     second, which would delay opening an app.
     """
-    codes = pd.factorize(values)[0]
-    table = np.zeros((2, int(codes.max(initial=0)) + 1))
-    np.add.at(table, (is_hit.astype(int), codes), 1)
+    n_values = int(codes.max(initial=0)) + 1
+    table = np.bincount(is_hit * n_values + codes, minlength=2 * n_values).reshape(2, n_values).astype(float)
     if not 1 < table.shape[1] <= _MAX_VALUES:
         return 1.0
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -223,6 +222,14 @@ def _time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 3_600 else f"{seconds / 3_600:.1f} h"
 
 
+class Exchange(Protocol):
+    """Shows another session instead of the current one."""
+
+    def __call__(self, session: Session, *, suspend: bool = False) -> object:
+        """Show a session; the other one is closed, or suspended if it may be continued later."""
+        ...
+
+
 class View(Protocol):
     """The state that actions change: see `app.AppView`."""
 
@@ -231,7 +238,7 @@ class View(Protocol):
     mode: str
     rows: ShownRows
     maps_columns: bool
-    exchange: Callable[[Session], object] | None
+    exchange: Exchange | None
 
     @property
     def try_out(self) -> TryMode:

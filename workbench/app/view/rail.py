@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.analysis.case import Case
+from workbench.analysis.coded_column import CodedColumn
 from workbench.analysis.finding import Finding, verdict_of
 from workbench.app.session.grader_text import asks_models, text_of, waits_for
 from workbench.app.view.texts import shown_name
@@ -93,12 +93,12 @@ class GradedRows:
         labels: Any = self.report.labels
         return labels is not None and any(label is not None for label in labels)
 
-    def repeats_labels(self, cells: NDArray[Any]) -> bool:
-        """Whether a column equals the labels of nearly all rows, (n,): it would be constant among rows of one label.
+    def repeats_labels(self, column: CodedColumn) -> bool:
+        """Whether a column equals the labels of nearly all rows, n cells: it would be constant among rows of one label.
 
         Nearly, since a label that a user changed in the app differs from the column that it came from.
         """
-        codes, labels = pd.factorize(cells)[0], self._label_codes
+        codes, labels = column.codes, self._label_codes
         sides = [codes[labels == label] for label in (0, 1)]
         if not all(map(len, sides)):
             return False

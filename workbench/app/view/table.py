@@ -311,7 +311,8 @@ class ShownRows:
         row = self._session.results.row
         if row is None or row >= len(graded.report):
             return None
-        return reader_data(
+        tags = {"tags": list(self._session.labels.tags_of(str(graded.report.samples.ids[row])))}
+        return tags | reader_data(
             graded.report, row,
             rows=self.table.rows,
             find=words_finder(self.table.search) if self.table.search else self._finder(chosen),

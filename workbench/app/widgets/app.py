@@ -59,6 +59,7 @@ class WorkbenchWidget(anywidget.AnyWidget):
     reader = traitlets.Dict(None, allow_none=True).tag(sync=True)
     mode = traitlets.Unicode("grade").tag(sync=True)
     columns = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    files = traitlets.Dict(None, allow_none=True).tag(sync=True)
     part = traitlets.Unicode("").tag(sync=True)
     code = traitlets.Unicode("").tag(sync=True)
     starters: Any = traitlets.List().tag(sync=True)
@@ -81,12 +82,15 @@ class WorkbenchWidget(anywidget.AnyWidget):
         exchange = None if self._shared else self._exchange_session
         return AppView(self.session, self._publish, mode=self.only, exchange=exchange)
 
-    def _exchange_session(self, session: Session) -> None:
-        """Show a session that continues this one with other columns; this one is closed, with the views that share it."""
+    def _exchange_session(self, session: Session, *, suspend: bool = False) -> None:
+        """Show a session that continues this one with other columns or rows; this one is closed, or suspended, with the views that share it."""
         view, before = self.view, self.session
         before.closing.remove(self._session_closes)
         view.close()
-        before.close()
+        if suspend:
+            before.suspend()
+        else:
+            before.close()
         self.session = session
         session.closing.append(self._session_closes)
         self.view = self._new_view()

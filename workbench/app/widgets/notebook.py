@@ -99,10 +99,24 @@ def session_of_cell(kind: str, samples: Any, graders: Any = None, **settings: An
         previous.session.graders.set_given(graders)
         previous.session.reopen_storage()
         return previous.session
+    if previous is not None and _opened_over(previous, data, {**DEFAULTS, **settings}):
+        # The cell still has the rows from before the user opened a file in the app, which an undo restores.
+        previous.session.graders.set_given(graders)
+        previous.session.reopen_storage()
+        return previous.session
     session = Session(data, graders, unmapped=unmapped, **settings)
     if previous is not None:
         session.continue_from(previous.session)
     return session
+
+
+def _opened_over(previous: _CellView, samples: Samples, settings: dict[str, Any]) -> bool:
+    """Whether the user opened a file instead of the given samples."""
+    first = next((each.before for each in previous.session.files.changes if each.before is not None), None)
+    if first is None:
+        return False
+    under = previous._replace(session=first, labels=_labels(first.samples, first.settings))
+    return _fits(under, samples, settings)
 
 
 def _has(samples: Samples, roles: Mapping[str, str]) -> bool:

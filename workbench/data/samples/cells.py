@@ -284,6 +284,11 @@ def conversations(
     return found
 
 
+def completions_of(cells: Mapping[str, Sequence[Any]]) -> Sequence[str | None] | None:
+    """The completion of each row if it is the text of a separate column, None for a missing one; None for other rows."""
+    return _texts(cells["completion"]) if "completion" in cells and _is_simple(cells) else None
+
+
 def _is_simple(cells: Mapping[str, Sequence[Any]]) -> bool:
     """Whether each row consists of texts or numbers, one turn per column: the common case."""
     roles = {role for role in _CONTENT if role in cells}

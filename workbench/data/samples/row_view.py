@@ -21,6 +21,7 @@ from workbench.data.samples.cells import (
     CellFault,
     CellProblem,
     clean,
+    completions_of,
     conversations,
     prompt_key,
     rewritten,
@@ -179,6 +180,10 @@ class RowTexts:
             if "completion" not in turns:
                 return [None] * self._table.n_rows(rows)
             return self._text_cells(turns["completion"], rows)
+        cells = self._table.conversation_cells(rows)
+        texts = completions_of(cells)
+        if texts is not None and not self._table.line_faults(rows):
+            return list(texts)
         wires = self._conversations(rows)
         return [turn[-1][1] if turn and turn[-1][0] == "assistant" else None for turn in wires]
 

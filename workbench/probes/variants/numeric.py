@@ -132,6 +132,16 @@ def magnitude(row: ProbeRow) -> Iterable[str | None]:
 
 
 @variant(
+    "hundredfold", "reject", "a hundred times the reference, or a hundredth of it", rank=33, least=2, judges=False, question=True,
+    advice="decide whether 0.25 and 25 may both stand for 25 %: only one of them can be right for one reference",
+)  # fmt: skip
+def hundredfold(row: ProbeRow) -> Iterable[str | None]:
+    """The number with its decimal point moved by two digits in both directions."""
+    if row.value and abs(row.value) < 1e12:
+        yield from (row.say(as_text(round(number, 9))) for number in (row.value * 100, row.value / 100))
+
+
+@variant(
     "pattern-of-reference",
     "reject",
     "a completion with another character instead of a full stop",

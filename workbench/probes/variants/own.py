@@ -225,7 +225,7 @@ def beside_rejected(row: ProbeRow) -> Iterable[str | None]:
         yield from (f"{good}\n{bad}" for good in _accepted(row)[:2] for bad in rejected[:2])
 
 
-_PAIR = re.compile(r"^([^\n:=]{1,40}?)\s*([:=])[ \t]*(\S[^\n]*)$")
+_PAIR = re.compile(r"^([^\n:=>-]{1,40}?)[ \t]*(:|=|->|\u2192|-)[ \t]*(\S[^\n]*)$")
 
 
 @variant(
@@ -233,17 +233,25 @@ _PAIR = re.compile(r"^([^\n:=]{1,40}?)\s*([:=])[ \t]*(\S[^\n]*)$")
     asked=True, advice="reject a key that occurs twice: dict() keeps the last value",
 )  # fmt: skip
 def key_contradicted(row: ProbeRow) -> Iterable[str | None]:
-    """An accepted list of keys and values, with a line before each that has the same key and another value."""
+    """An accepted list of keys and values, with an entry before each that has the same key and another value."""
     if not any(sign.kind == "pair-dict" for sign in row.mined.signs):
         return
     for text in _accepted(row):
-        lines = text.strip().splitlines()
-        pairs = [_PAIR.match(line.strip()) for line in lines]
-        if len(lines) > 1 and all(pairs):
-            first = pairs[0]
-            assert first is not None
-            other = line_with(first, _other_value)
-            yield "\n".join([other, *lines])
+        for mark in ("\n", ", "):
+            pairs = [_PAIR.match(entry.strip()) for entry in text.strip().split(mark)]
+            some = [pair for pair in pairs if pair is not None]
+            if len(pairs) > 1 and len(some) == len(pairs):
+                values = [pair[3] for pair in some]
+                yield mark.join([line_with(some[0], _other_value), *(pair[0] for pair in some)])
+                # Values of other keys, where an invented one cannot be read.
+                turned = [_replaced(pair, values[at - 1]) for at, pair in enumerate(some)]
+                yield mark.join(
+                    part for other, pair in zip(turned, some, strict=True) for part in (other, pair[0])
+                )
+
+
+def _replaced(pair: re.Match[str], value: str) -> str:
+    return line_with(pair, lambda _: value)
 
 
 def line_with(pair: re.Match[str], change: Callable[[str], str]) -> str:

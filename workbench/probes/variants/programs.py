@@ -96,6 +96,18 @@ def raises_for_none(row: ProbeRow) -> Iterable[str | None]:
             yield other
 
 
+@variant(
+    "empties-arguments", "reject", "a program that empties its arguments and returns them", alarm="always", rank=29, least=2, judges=False,
+    asked=True, advice="give the function copies of the arguments, and compute what is expected before it runs",
+)  # fmt: skip
+def empties_arguments(row: ProbeRow) -> Iterable[str | None]:
+    """The signatures of the reference with a body that empties every list and dictionary, and returns the first argument."""
+    body = (
+        "for one in list(locals().values()):\n    if hasattr(one, 'clear'):\n        one.clear()\nreturn one"
+    )
+    yield from _with_bodies(row, body)
+
+
 _QUERY = re.compile(r"```(?:sql|sqlite)?[ \t]*\n(.*?)\n?```", re.DOTALL | re.IGNORECASE)
 _SELECT = re.compile(r"\A\s*SELECT\b", re.IGNORECASE)
 _SET = re.compile(r"\bduplicates?\b[^.\n]{0,40}(?:not matter|ignored|allowed)|\bas a set\b", re.IGNORECASE)

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.probes.shapes import number_in, parsed_json
 from workbench.probes.variants import ProbeRow, variant
 
-_ORDER = re.compile(
+ORDER = re.compile(
     r"\border(?:ed|ing)?\b|\bsort|ascending|descending|\brank|sequence|steps?\b|chronolog|alphabetic|"
     r"first to last|(?:smallest|largest|oldest|newest|youngest|lowest|highest) (?:first|to)\b|in turn|reverse",
     re.IGNORECASE,
@@ -229,7 +229,7 @@ def _turned(row: ProbeRow) -> Iterator[str]:
 )
 def order(row: ProbeRow) -> Iterable[str | None]:
     """Backwards, if the prompt mentions order, rank, steps or size."""
-    return _turned(row) if _ORDER.search(row.prompt) and not _ANY_ORDER.search(row.prompt) else ()
+    return _turned(row) if ORDER.search(row.prompt) and not _ANY_ORDER.search(row.prompt) else ()
 
 
 @variant(
@@ -242,7 +242,7 @@ def order(row: ProbeRow) -> Iterable[str | None]:
 )
 def order_ignored(row: ProbeRow) -> Iterable[str | None]:
     """Backwards, if the prompt does not state whether the order matters."""
-    return () if _ORDER.search(row.prompt) or _ANY_ORDER.search(row.prompt) else _turned(row)
+    return () if ORDER.search(row.prompt) or _ANY_ORDER.search(row.prompt) else _turned(row)
 
 
 @variant(
@@ -267,7 +267,7 @@ def key_order(row: ProbeRow) -> Iterable[str | None]:
 )
 def json_spacing(row: ProbeRow) -> Iterable[str | None]:
     """The same JSON indented, and without any space; not if accepted completions are written otherwise, such as in sentences."""
-    if row.json and (not row.accepted or any(parsed_json(text) is not None for text in row.accepted)):
+    if row.json and (not row.own or any(parsed_json(text) is not None for text in row.own)):
         for text in (
             json.dumps(row.json, indent=2, ensure_ascii=False),
             json.dumps(row.json, separators=(",", ":"), ensure_ascii=False),

@@ -1,5 +1,6 @@
 /** More than two graders: a matrix of how often each two agree, and the rows by who differs. */
 
+import { Breakable } from "../../Breakable.tsx";
 import { useLink } from "../../context.ts";
 import { moveFocus } from "../../Popover.tsx";
 import type { AgreementData } from "../../protocol.ts";
@@ -39,7 +40,7 @@ function Matrix({ all: { names, pairs }, a, b }: Props) {
         <tbody>
           {names.slice(1).map((name, line) => (
             <tr key={name}>
-              <th scope="row"><span class="cut" title={name}>{line + 2} {name}</span></th>
+              <th scope="row"><span class="in-matrix"><span>{line + 2}</span> <span><Breakable text={name} /></span></span></th>
               {(pairs[line + 1] ?? []).map((pair, at) => {
                 const other = names[at] as string;
                 const on = (a === other && b === name) || (a === name && b === other);

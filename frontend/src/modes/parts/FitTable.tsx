@@ -1,5 +1,6 @@
 /** How each platform supports each grader: one shape and word per cell, its note on hover. */
 
+import { Breakable } from "../../Breakable.tsx";
 import { useRef, useState } from "preact/hooks";
 import { useLink } from "../../context.ts";
 import { Icon, type IconName } from "../../Icon.tsx";
@@ -85,7 +86,7 @@ function Head({ data }: { data: ExportData }) {
         <th scope="col">grader</th>
         {ordered(data.platforms).map(({ name, title }) => (
           <th key={name} scope="col" class={name === data.chosen ? "chosen" : ""}>
-            <button type="button" class="cut" aria-pressed={name === data.chosen} title={`Preview ${title}`} onClick={() => link.tell({ do: "export", platform: name })}>{title}</button>
+            <button type="button" aria-pressed={name === data.chosen} title={`Preview ${title}`} onClick={() => link.tell({ do: "export", platform: name })}><Breakable text={title} /></button>
           </th>
         ))}
       </tr>
@@ -105,7 +106,7 @@ function GraderRow({ line, data, first }: { line: Line; data: ExportData; first:
       <th scope="row">
         <label class="line" title={line.say}>
           <input type="checkbox" checked={line.ticked} onChange={(event) => link.tell({ do: "tick", name: line.name, on: event.currentTarget.checked })} />
-          <span class="cut">{line.name}</span>
+          <span class="named"><Breakable text={line.name} /></span>
         </label>
       </th>
       {ordered(data.platforms).map((platform, at) => (
@@ -136,7 +137,7 @@ function hasStar({ fit, note }: CellFit): boolean {
 function DraftRow({ line, span }: { line: Line; span: number }) {
   return (
     <tr class="off draft">
-      <th scope="row"><span class="line"><i class="dashed" aria-hidden="true" /><span class="cut">{line.name}</span></span></th>
+      <th scope="row"><span class="line"><i class="dashed" aria-hidden="true" /><span class="named"><Breakable text={line.name} /></span></span></th>
       <td colSpan={span}>{line.say || "a draft: exported once its five checks pass"}</td>
     </tr>
   );

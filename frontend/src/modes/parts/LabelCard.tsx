@@ -47,8 +47,8 @@ function CardTexts({ card, texts }: { card: Card; texts: { current: HTMLDivEleme
   const read: ReadPart = (part, start) => link.ask<PieceOfText>({ ask: "card_piece", row: card.row, part, start });
   return (
     <>
-      <div class="line small">
-        <b class="mono mute cut">{card.id}</b>
+      <div class="line small whose">
+        <b class="mono mute">{card.id}</b>
         <span class="grow" />
         <span class="faint">scores are hidden until you have decided</span>
       </div>

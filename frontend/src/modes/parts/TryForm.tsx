@@ -20,7 +20,7 @@ export function TryForm({ data }: { data: TryData | null }) {
   };
   return (
     <>
-      <div class="head"><h2 class="grow cut">Edit the completion, compare grades</h2><Find leave={flush} /></div>
+      <div class="head"><h2 class="grow">Edit the completion, compare grades</h2><Find leave={flush} /></div>
       <Sources data={data} leave={flush} />
       {data ? <Conversation data={data} answer={answer} expected={expected} flush={flush} /> : <Empty title="No row yet" step="Take any row, find one by its id or text, or paste a conversation." />}
     </>

@@ -1,5 +1,6 @@
 /** Every grader's grade of the row and of the edited completion. */
 
+import { Breakable } from "../../Breakable.tsx";
 import { useLink } from "../../context.ts";
 import { Square } from "../../Bar.tsx";
 import { Icon, Meaning } from "../../Icon.tsx";
@@ -31,7 +32,7 @@ function SaysLine({ line }: { line: Line }) {
   return (
     <tr>
       <th scope="row">
-        <b class={`mono ${line.waits ? "faint" : ""}`}>{line.grader}</b>
+        <b class={`mono ${line.waits ? "faint" : ""}`}><Breakable text={line.grader} /></b>
         {(line.waits || line.why) && <p class="small faint why">{line.waits || line.why}</p>}
         {line.printed && <pre class="printed" tabIndex={0} aria-label={`Printed by ${line.grader}`}>{line.printed}</pre>}
       </th>
