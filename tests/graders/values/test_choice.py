@@ -27,7 +27,8 @@ READ = [
     ("The answer is not B but C", "C"), ("It is not B.", ""), ("(A) is wrong. (B) is right.", "B"), ("Option A is incorrect. I pick option C.", "C"),
     ("Not Paris.", ""), ("All of these may be defended.", ""), ("A solution is hard to find", ""), ("I think so", ""), ("A perfect answer cannot be found.", ""),
     ("The answer is a car", ""), ("", ""), ("B) Lyon", "?"), ("<think>B</think>C", "C"), ("<think>B", ""), ("E", ""), ("Dog", ""),
-    ("```\nB\n```", "B"), ("A\nB\nC", "?"), ("B\n\nNo, that is wrong.\n\nC", "C"), ("B\n\nC is a trap.", "B"),
+    ("C is correct.", "C"), ("A is not correct.", ""), ("C is the right one, A is wrong", "C"), ("C because A is wrong", "C"), ("<answer>C</answer>", "C"), ("\u7b54\u6848\u662fC", "C"),
+    ("Neither A nor B, so C", "C"), ("Let me see. A: no. B: yes.", "?"), ("```\nB\n```", "B"), ("A\nB\nC", "?"), ("B\n\nNo, that is wrong.\n\nC", "C"), ("B\n\nC is a trap.", "B"),
     ("\u0412", "B"), ("\uff22", "B"), ("\u0410nswer: \u0421", "C"), ("\u24b7", "B"),
     ("Antwort:\n\nAntwort: C", "C"), ("Antwort: Antwort: C", "C"),  # openai/simple-evals#33: the A of Antwort
     ("The answer is B because a car moves.", "B"), ("I would pick B \u2014 a safe choice.", "B"),  # lm-evaluation-harness#4188

@@ -26,7 +26,8 @@ RIGHT = [
     (r"\boxed{42}", "42"), (r"\boxed{x = 42}", "42"), (r"First \boxed{42}. Checked in 3 steps.", "42"), ("Answer: 20 + 22 = 42", "42"),
     ("she has 3. #### 42", "2 and 40 make #### 42"), ("42, not 43", "42"), ("3 pears and 42 apples", "42"), ("42\n\nThat is all.", "42"),
     ("the answer is 42 in the 2nd case", "42"), ("~42", "42"), ("42 or 42.0", "42"), ("20%", "0.2"), ("20%", "20 %"), ("20", "20%"), ("0.2", "20%"),
-    ("inf", "inf"), ("10", "9.5 to 10.5"), ("0", "[0, 1)"), ("10.2", "10 ± 0.5"), ("<think>It may be 41.</think>42", "42"),
+    ("inf", "inf"), (r"\boxed{-\frac{3}{4}}", "-0.75"), (r"-\dfrac12", "-1/2"), ("1.5 million", "1500000"), ("$5 million", "$5000000"), ("2 billion people", "2e9"),
+    ("-3 thousand", "-3000"), ("10", "9.5 to 10.5"), ("0", "[0, 1)"), ("10.2", "10 ± 0.5"), ("<think>It may be 41.</think>42", "42"),
     ("The total is 72 clips, altogether.", "72"),  # omlx#3484, helm#4337: the comma was the last number
     ("The answer is 72, in total, so the farmer earns that much.", "72"),
     (r"\boxed{$9{,}500}", "9500"), (r"\boxed{8,000}", "8000"), (r"The answer is $9{,}500.", "9500"),  # opencompass#2647
@@ -43,7 +44,7 @@ WRONG = [
     ("12345678901234567891", "12345678901234567890"),  # equal as floats
     ("The answer is 25", "5"), ("50 is the answer", "5"), ("got 25 here", "5"), ("5", "-5"), ("it is 33.14", "3.14"),  # inspect_ai#3916
     ("Try 100 and 20%", "100"),  # inspect_ai#1622: the number before was read
-    ("\\boxed{500}", "9500"),
+    ("\\boxed{500}", "9500"), ("1.5 million", "1.5"), (r"\boxed{-\frac{3}{4}}", "0.75"),
 ]  # fmt: skip
 
 

@@ -23,14 +23,17 @@ _CLOSE = r"[\s*_`\"'\u201d\u2019)}\]$>]"
 _LABEL = (
     r"(?:answers?|choices?|options?|selection|antwort|respuesta|r\u00e9ponse|risposta|resposta|\u7b54\u6848|\u7b54\u3048|\u043e\u0442\u0432\u0435\u0442)"
     r"(?:\s+(?:letter|option|choice))?[*_]*"
-    r"(?:\s+(?:is|are|would be|must be|should be|has to be|seems? to be|appears? to be|ist|es|est))?\s*[*_]*\s*[:\uff1a=]?"
+    r"(?:\s+(?:is|are|would be|must be|should be|has to be|seems? to be|appears? to be|ist|es|est)|\u662f|\u4e3a|\u306f)?\s*[*_]*\s*[:\uff1a=]?"
     r"|(?:\bpick|\bchoose|\bselect|\bgo with|\bopt for|\btherefore|\bthus|\bhence|\bso)[,:]?(?:\s+(?:it is|it's|the))?"
 )
 _LETTER = rf"(?:\s+(?:option|choice|letter))?(?:{_MARKS}|\\(?:text|mathrm|textbf|boxed|mathbf))*([A-Za-z])(?![\w'\u2019])"
 _LABELLED = re.compile(rf"(?:{_LABEL}){_LETTER}", re.IGNORECASE)
+_CORRECT = re.compile(
+    r"(?<![\w'\u2019])([A-Z])[)*_.]*\s+(?:is|are)\s+(?:the\s+)?(?:only\s+)?(?:correct|right|true|best|answer)\b"
+)
 _STRONG = re.compile(r"(?:(?<=[*_`\"'(\[{])|\boption\s+|\bchoice\s+|(?<![\w'\u2019]))([A-Z])(?![\w'\u2019])")
 _ALONE = re.compile(
-    rf"{_MARKS}*(?:option|choice)?\s*{_MARKS}*([A-Za-z])(?:{_CLOSE}*\Z|{_CLOSE}*[.):,;\-\u2013\u2014]+(?=\s|\Z|[*_])|{_CLOSE}*\n)",
+    rf"{_MARKS}*(?:option|choice)?\s*{_MARKS}*([A-Za-z])(?:{_CLOSE}*\Z|{_CLOSE}*[.):,;\-\u2013\u2014]+(?=\s|\Z|[*_])|{_CLOSE}*\n|{_CLOSE}*\s+(?:because|since)\b)",
     re.IGNORECASE,
 )
 _NOT_BEFORE = re.compile(
@@ -186,7 +189,8 @@ def _folded(text: str) -> str:
 def chosen(text: str, options: Sequence[str] = (), several: bool = False) -> Choices:
     """The options that a text chooses, and how they are stated: boxed, labelled, alone, text, or mentioned."""
     letters = _ALPHABET[: len(options)] if options else _ALPHABET
-    text = _latin(after_thinking(text)[-_MAX_TEXT:]).strip()
+    text = re.sub(r"</?(?:final_)?(?:answer|choice|option)>", " ", after_thinking(text)[-_MAX_TEXT:])
+    text = _latin(text).strip()
     if boxes := [_from_box(box, letters, options, several) for box in boxed(text)]:
         stated = [box for box in boxes if box.letters]
         if stated:
@@ -199,7 +203,7 @@ def chosen(text: str, options: Sequence[str] = (), several: bool = False) -> Cho
         return Choices((whole,), "text")
     if (listed := _last_lines(text, letters, several)) is not None:
         return listed
-    for read, pattern in (("labelled", _LABELLED), ("alone", _ALONE)):
+    for read, pattern in (("labelled", _LABELLED), ("labelled", _CORRECT), ("alone", _ALONE)):
         matches = [pattern.match(text)] if read == "alone" else list(pattern.finditer(text))
         good = [match for match in matches if match and _is_choice(text, match, letters)]
         if good:

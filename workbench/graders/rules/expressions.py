@@ -219,7 +219,7 @@ class Parser:
                 self._at = end + 1
             else:
                 name += "_" + self._take()
-        return ("var", name)
+        return ("var", name.casefold() if len(name) > 2 and name.isalpha() else name)
 
 
 def _is_fraction(node: Node) -> bool:

@@ -123,6 +123,7 @@ def plain_result(text: str) -> str:
     """A result without delimiters, spaces and text around it."""
     text = text.strip()[:_MAX_RESULT].strip()
     text = re.sub(r"\A\$+|\$+\Z|\A\\[(\[]|\\[)\]]\Z", "", text).strip()
+    text = _PERIODIC.sub(_fraction_of, text)
     for pattern, new in _CLEANING:
         text = pattern.sub(new, text)
     text = re.sub(r"<(\d{1,3}(?:,\d{3})+)>", lambda found: found[1].replace(",", ""), text)
@@ -137,6 +138,16 @@ def plain_result(text: str) -> str:
         text,
     )
     return re.sub(r"\s+", " ", text.strip().strip("*`").strip()).rstrip(". ").strip()
+
+
+_PERIODIC = re.compile(r"(?<![\d.])(\d{1,30})\.(\d{0,30})\\overline\s*\{(\d{1,30})\}")
+
+
+def _fraction_of(found: re.Match[str]) -> str:
+    r"""A periodic decimal number as a fraction: 0.1\overline{6} is 1/6."""
+    whole, plain, period = found.groups()
+    above = int(whole + plain + period) - int(whole + plain)
+    return rf"\frac{{{above}}}{{{10 ** len(plain) * (10 ** len(period) - 1)}}}"
 
 
 def read_result(text: str) -> Result:
@@ -293,11 +304,18 @@ def same_result(one: Result, other: Result, relative: float = 0.0) -> bool:  # n
     return bool(one[1] == other[1])
 
 
+_FUNCTION_NAMES = tuple(("var", name) for name in "fghFGHPQT")
+"""Symbols that are names of functions before brackets."""
+
+
 def _unassigned(one: Result, other: Result) -> Result:
     """The value of `x = 5` if the other result is not an equation."""
     if one[0] == "equation" and other[0] != "equation":
         left, right = one[1]
-        is_name = left[0] == "expression" and left[1][0] == "var"
+        node: Node = left[1] if left[0] == "expression" else ("",)
+        # f(x) is read as a product of two symbols.
+        is_function = node[0] == "mul" and node[1] in _FUNCTION_NAMES and node[2][0] == "var"
+        is_name = node[0] == "var" or is_function
         return right if is_name else one
     return one
 

@@ -53,8 +53,9 @@ _MARKUP = (
     (r"(?<=\d)\{,\}(?=\d{3})", ","),
     (r"\\(?:text|mathrm|mbox|textbf|mathbf|bf)\s*\{([^{}]*)\}", r" \1 "),
     (r"\^\s*\{?\s*\\circ\s*\}?", "°"),
-    (r"(\d)?\s*\\[dt]?frac\s*\{\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}", r"\1 \2/\3"),
-    (r"\\[dt]?frac\s*(\d)\s*(\d)", r" \1/\2"),
+    (r"(?<=\d)\s*\\[dt]?frac(?![A-Za-z])", r" \\frac"),
+    (r"\\[dt]?frac\s*\{\s*(\d+)\s*\}\s*\{\s*(\d+)\s*\}", r"\1/\2"),
+    (r"\\[dt]?frac\s*(\d)\s*(\d)", r"\1/\2"),
     (r"\\times\b|\\cdot\b", "\u00d7"),
     (r"\\pm\b", "±"),
     (r"\\infty\b", "∞"),
@@ -101,6 +102,18 @@ _NOT = re.compile(
     re.IGNORECASE,
 )
 _WORD_AFTER = re.compile(r"\s?([A-Za-z][A-Za-z-]*)")
+_SCALE = re.compile(r"[\s-]?(thousand|million|billion|trillion|mln|bln|mn|bn)\b", re.IGNORECASE)
+_SCALES = {
+    "th": 10**3,
+    "mi": 10**6,
+    "ml": 10**6,
+    "mn": 10**6,
+    "bi": 10**9,
+    "bl": 10**9,
+    "bn": 10**9,
+    "tr": 10**12,
+}
+"""Factors of number names, by their first two letters."""
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 
@@ -129,6 +142,8 @@ def _amount(text: str, found: re.Match[str], locale: str, extra: Mapping[str, An
     negative = (sign + (found["after"] or "")).strip()[:1] in {"-", "\u2212", "\u2013", "m", "M", "n", "N"}
     if value is not None and negative:
         value = -value
+    if scale := _SCALE.match(text, end):
+        value, end = None if value is None else value * _SCALES[scale[1].lower()[:2]], scale.end()
     if _ORDINAL.match(text, end):
         return None
     unit = (found["money"] or "").strip()
