@@ -242,6 +242,6 @@ def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
     if name in _OF_LETTERS and shares.get("letter-in-word", 0.0) >= least:
         return True
     no_meaning = max(shares.get(cause, 0.0) for cause in ("gibberish", "padding", "opener"))
-    if no_meaning and no_meaning >= least and (name in _BESIDE or name == "glued"):
+    if no_meaning and no_meaning >= least and (name in _BESIDE or name in {"glued", "number-of-the-prompt"}):
         return True
     return name in ANY_ANSWER and shares.get("other-answer", 0.0) >= max(MOST, least)
