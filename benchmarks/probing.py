@@ -1,18 +1,21 @@
 """Results of probes: reported holes named in the first three findings, fixed graders with findings, seconds of a probe.
 
 Run it with `python benchmarks/probing.py [--sets FOLDER]`. The graders of `tests/probes/strangers.py` follow public bug reports;
-those of `planted.py` and `healthy.py` were written for this package. `--sets` is a folder with sets of graders made by others,
-each with a script `measure.py` that prints its figures.
+those of `planted.py` and `healthy.py` were written for this package; those of `probe_sets/` by someone who had not seen it.
+`--sets` is a folder with further sets, each with a script `measure.py` that prints its figures.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -66,6 +69,68 @@ def _own(seconds: list[float]) -> None:
     )
 
 
+_Score = Callable[[Mapping[str, Any], str], float]
+
+
+def _scorer(source: str) -> _Score:
+    """The score of a text in a row, -1 for an exception."""
+    space: dict[str, Any] = {}
+    exec(source, space)  # the graders of this folder
+
+    def score(row: Mapping[str, Any], text: str) -> float:
+        item = {name: value for name, value in row.items() if name not in {"completion", "label"}}
+        try:
+            return float(space["grade"]({"output_text": text}, item))
+        except Exception:  # noqa: BLE001 (a text that breaks the grader)
+            return -1.0
+
+    return score
+
+
+def _probed(source: str, rows: list[dict[str, Any]], seconds: list[float]) -> wb.Probe:
+    lines = [{name: value for name, value in row.items() if name != "label"} for row in rows]
+    probe = wb.probe(
+        wb.FunctionGrader.from_source(source, name="graded"), wb.read_samples(lines), progress=False
+    )
+    seconds.append(probe.seconds)
+    return probe
+
+
+def _is_shown(case: Mapping[str, Any], probe: wb.Probe, kind: str) -> bool:
+    """Whether grader and mended grader differ on a text of a finding."""
+    mended = case["source"]
+    for old, new in case["fix"]:
+        mended = mended.replace(old, new)
+    before, after = _scorer(case["source"]), _scorer(mended)
+    for line in probe.texts(kind).head(80).to_dict("records"):
+        for row in case["rows"]:
+            prompt, text = row["prompt"], str(line["text"] or "")
+            last = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+            if last in str(line["prompt"]) and abs(before(row, text) - after(row, text)) > 0.4:
+                return True
+    return False
+
+
+def _made_elsewhere(seconds: list[float]) -> None:
+    """Holes named with a text on which the mended grader differs, and healthy graders with a finding, by set."""
+    for path in sorted((Path(__file__).parent / "probe_sets").glob("*.json")):
+        cases = json.loads(path.read_text(encoding="utf-8"))
+        errors = questions = accused = asked = 0
+        for case in cases["holes"]:
+            probe = _probed(case["source"], case["rows"], seconds)
+            shown = [one.severity for one in probe.findings[:_FIRST] if _is_shown(case, probe, one.kind)]
+            errors += Severity.ERROR in shown
+            questions += bool(shown) and Severity.ERROR not in shown
+        for case in cases["healthy"]:
+            probe = _probed(case["source"], case["rows"], seconds)
+            accused += not probe.ok
+            asked += probe.ok and bool(probe.findings)
+        print(
+            f"{path.stem:22} {errors} as an error, {questions} as a question, of {len(cases['holes'])}; "
+            f"healthy: {accused} with an error, {asked} with a question, of {len(cases['healthy'])}"
+        )
+
+
 def _sets(folder: Path) -> None:
     """The last lines of every set's own script."""
     for script in sorted(folder.glob("*/measure.py")):
@@ -83,6 +148,7 @@ def main() -> None:
     seconds: list[float] = []
     _strangers(seconds)
     _own(seconds)
+    _made_elsewhere(seconds)
     print(
         f"seconds per probe      median {statistics.median(seconds):.2f}, worst {max(seconds):.2f}, of {len(seconds)}"
     )
