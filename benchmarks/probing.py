@@ -97,7 +97,7 @@ def _probed(source: str, rows: list[dict[str, Any]], seconds: list[float]) -> wb
 
 
 def _is_shown(case: Mapping[str, Any], probe: wb.Probe, kind: str) -> bool:
-    """Whether grader and mended grader differ on a text of a finding."""
+    """Whether grader and fixed grader differ on a text of a finding."""
     mended = case["source"]
     for old, new in case["fix"]:
         mended = mended.replace(old, new)
@@ -112,7 +112,7 @@ def _is_shown(case: Mapping[str, Any], probe: wb.Probe, kind: str) -> bool:
 
 
 def _made_elsewhere(seconds: list[float]) -> None:
-    """Holes named with a text on which the mended grader differs, and healthy graders with a finding, by set."""
+    """Holes named with a text on which the fixed grader differs, and healthy graders with a finding, by set."""
     for path in sorted((Path(__file__).parent / "probe_sets").glob("*.json")):
         cases = json.loads(path.read_text(encoding="utf-8"))
         errors = questions = accused = asked = 0
