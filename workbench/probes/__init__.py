@@ -209,8 +209,8 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
     found = families(plan.board, base, made)
     if found and not plan.judge:
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
-        found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base, found)]
-        found += [*controlled(plan.board, base, found), *misnamed(plan.board, base)]
+        found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base)]
+        found += [*controlled(plan.board, base), *misnamed(plan.board, base)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair
 from workbench.probes.references import HALF
-from workbench.probes.shapes import PADDING, mentions
-from workbench.probes.tried import Family, TriedText
+from workbench.probes.shapes import PADDING, Mined, mentions
+from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs
 from workbench.probes.variants import Variant
 
 _SHORTEST, _LONGEST = 2, 60
@@ -76,7 +76,7 @@ class _Value:
         return self.replaced(str(int(self.text) + 37) if self.text.isdecimal() else "zuborek")
 
 
-def of_columns(board: Board, base: Base, like: Sequence[Family]) -> list[Family]:
+def of_columns(board: Board, base: Base) -> list[Family]:
     """What the texts in the rows' columns show: required ones that may be left out or hidden, forbidden ones that pass, cut lists.
 
     Nothing is assumed about the columns: a text is required if the grader rejects an accepted completion without it, and
@@ -85,18 +85,15 @@ def of_columns(board: Board, base: Base, like: Sequence[Family]) -> list[Family]
     Args:
         board: The grader; the texts are graded there.
         base: What is accepted.
-        like: Families of the same probe, for their groups of rows.
     """
-    if not like:
-        return []
     required = [
-        value for row in base.rows for value in _values(row.columns, row.number, row.mined.text, row.accepted)
+        value for row in base.rows for value in _values(row.columns, row.number, row.mined, row.accepted)
     ]
     rejected = [
         value
         for row in base.rows
         for value in _values(
-            row.columns, row.number, row.mined.text, [one for one in row.own if one not in row.accepted]
+            row.columns, row.number, row.mined, [one for one in row.own if one not in row.accepted]
         )
     ]
     board.grade([(value.row, value.without) for value in (*required, *rejected)])
@@ -106,28 +103,16 @@ def of_columns(board: Board, base: Base, like: Sequence[Family]) -> list[Family]
         _forbidden([one for one in rejected if base.rule.takes(board, one.row, one.without)]),
         _cut(base),
     ]
-    return [
-        Family(variant, tuple(_tried(board, base, pairs)), like[0].groups, float("nan"))
-        for variant, pairs in made
-        if pairs
-    ]
-
-
-def _tried(board: Board, base: Base, pairs: Mapping[Pair, bool]) -> Iterator[TriedText]:
-    """The graded texts; those whose flag is set are wrong if they are accepted."""
-    board.grade(pairs)
-    for (row, text), counts in pairs.items():
-        if (outcome := board.outcomes.get((row, text))) is not None and outcome.tried:
-            yield TriedText(row, text, outcome, counts and base.rule.accepts(row, outcome))
+    return families_of_pairs(board, base, made)
 
 
 def _values(
-    columns: Mapping[str, Any], row: int, source: str, completions: Sequence[str]
+    columns: Mapping[str, Any], row: int, mined: Mined, completions: Sequence[str]
 ) -> Iterator[_Value]:
     """The texts of the columns that the source names, each with the shortest completion that has it."""
     some: dict[tuple[str, str], _Value] = {}
     for name, column in columns.items():
-        if not re.search(rf"[\"']{re.escape(str(name))}[\"']", source):
+        if not mined.names(name):
             continue
         repeated = {*_repeated_names(column)}
         for path, text in _leaves(str(name), column):
@@ -171,10 +156,7 @@ def _is_needed(board: Board, base: Base, value: _Value) -> bool:
     return graded and not base.rule.takes(board, value.row, value.without)
 
 
-_Made = tuple[Variant, dict[Pair, bool]]
-
-
-def _omitted(board: Board, base: Base, values: Sequence[_Value]) -> _Made:
+def _omitted(board: Board, base: Base, values: Sequence[_Value]) -> FlaggedPairs:
     """Completions without one text, of columns whose other texts in the same completion are needed.
 
     A rule that wants some of several texts either needs all of those that a completion has, or none.
@@ -213,7 +195,7 @@ def _why_omitted(base: Base, unneeded: Sequence[_Value], needed: Sequence[_Value
     return ""
 
 
-def _embedded(board: Board, base: Base, values: Sequence[_Value]) -> _Made:
+def _embedded(board: Board, base: Base, values: Sequence[_Value]) -> FlaggedPairs:
     """Completions with each needed word inside a longer one: a row counts if letters before, after and on both sides pass."""
     pairs: dict[Pair, bool] = {}
     for value in values:
@@ -233,7 +215,7 @@ def _embedded(board: Board, base: Base, values: Sequence[_Value]) -> _Made:
     return replace(EMBEDDED, question=not lengths or lengths[len(lengths) // 2] > _SHORT), pairs
 
 
-def _forbidden(values: Sequence[_Value]) -> _Made:
+def _forbidden(values: Sequence[_Value]) -> FlaggedPairs:
     """What a row forbids, alone, at the end of a long text, and in other capitals."""
     pairs: dict[Pair, bool] = {}
     paths = [value.path for value in values]
@@ -249,7 +231,7 @@ def _forbidden(values: Sequence[_Value]) -> _Made:
 _SEPARATOR = re.compile(r"[\s,;|/>-]{1,4}")
 
 
-def _cut(base: Base) -> _Made:
+def _cut(base: Base) -> FlaggedPairs:
     """Accepted completions that list the entries of a column in its order, without the last ones."""
     pairs: dict[Pair, bool] = {}
     stated = 0
@@ -258,11 +240,7 @@ def _cut(base: Base) -> _Made:
             entries = (
                 [str(one) for one in value if isinstance(one, str | int)] if isinstance(value, list) else []
             )
-            if (
-                len(entries) < 3
-                or len(entries) != len(value)
-                or not re.search(rf"[\"']{re.escape(str(name))}[\"']", row.mined.text)
-            ):
+            if len(entries) < 3 or len(entries) != len(value) or not row.mined.names(name):
                 continue
             for text in sorted(row.accepted, key=len)[:2]:
                 if ends := _listed(text, entries):

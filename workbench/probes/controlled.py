@@ -11,7 +11,7 @@ from typing import Any
 from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair, with_texts
 from workbench.probes.references import MOST
-from workbench.probes.tried import Family, TriedText
+from workbench.probes.tried import Family, FlaggedPairs, TriedText, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant
 
 _MIN_ROWS = 2
@@ -38,16 +38,13 @@ ANY_ROW = Variant(
 )  # fmt: skip
 
 
-def controlled(board: Board, base: Base, like: Sequence[Family]) -> list[Family]:
+def controlled(board: Board, base: Base) -> list[Family]:
     """Families of changed texts that are wrong if they pass, since their controls are graded as they must be.
 
     Args:
         board: The grader; the texts are graded there.
         base: What is accepted.
-        like: Families of the same probe, for their groups of rows.
     """
-    if not like:
-        return []
     rows = [row for row in base.rows if row.accepted][:_MAX_ROWS]
     made = [
         _parts(board, base, rows),
@@ -55,30 +52,11 @@ def controlled(board: Board, base: Base, like: Sequence[Family]) -> list[Family]
         _both(board, base, rows),
         _any_row(board, base),
     ]
-    return [
-        Family(variant, tuple(_tried(board, base, pairs)), like[0].groups, float("nan"))
-        for variant, pairs in made
-        if pairs
-    ]
-
-
-def _tried(board: Board, base: Base, pairs: Mapping[Pair, bool]) -> Iterator[TriedText]:
-    """The graded texts; those whose flag is set are wrong if they are accepted."""
-    board.grade(pairs)
-    for (row, text), counts in pairs.items():
-        if (outcome := board.outcomes.get((row, text))) is not None and outcome.tried:
-            yield TriedText(row, text, outcome, counts and base.rule.accepts(row, outcome))
-
-
-_Made = tuple[Variant, dict[Pair, bool]]
+    return families_of_pairs(board, base, made)
 
 
 def _takes(board: Board, base: Base, row: ProbeRow, text: str) -> bool:
     return (row.number, text) in board.outcomes and base.rule.takes(board, row.number, text)
-
-
-def _shortest(row: ProbeRow) -> list[str]:
-    return sorted(row.accepted, key=len)[:_MAX_TEXTS]
 
 
 def _texts(value: Any, depth: int = 3) -> Iterator[str]:
@@ -96,12 +74,12 @@ def _texts(value: Any, depth: int = 3) -> Iterator[str]:
 _NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![\w]|[.,:]\d)")
 
 
-def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
+def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """A number that the row states without its last or first digit; the control is another number, which has to be rejected."""
     changed: list[tuple[ProbeRow, str, str]] = []
     for row in rows:
         stated = {*_NUMBER.findall(" ".join([row.conversation, *_texts(row.columns)]))}
-        for text in _shortest(row)[:2]:
+        for text in row.shortest_accepted():
             for found in [*_NUMBER.finditer(text)][:2]:
                 if found[0] in stated and found[0] != row.reference:
                     before, after = text[: found.start()], text[found.end() :]
@@ -127,11 +105,11 @@ def _inserted(text: str, word: str) -> str:
     return f"{text[: found.end()]}{word} {text[found.end() :]}" if found else ""
 
 
-def _capitals(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
+def _capitals(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Texts of a column in an accepted completion that is rejected with them, and not with a neutral word, in other capitals."""
     changed: list[tuple[ProbeRow, str, str, str]] = []
     for row in rows:
-        text = _shortest(row)[0]
+        text = row.shortest_accepted()[0]
         for name, value in row.columns.items():
             words = list(_texts(value)) if isinstance(value, list | str) and name in row.mined.text else []
             for word in [one for one in words if one.isalpha() and one.islower() and len(one) > 2][:3]:
@@ -164,7 +142,7 @@ def _labels(rows: Sequence[ProbeRow]) -> list[str]:
     return often if 2 <= len(often) <= 4 else []
 
 
-def _both(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
+def _both(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """An accepted completion and the same with its labels exchanged, in both orders; alone the second has to be rejected."""
     labels = _labels(rows)
     pairs: dict[Pair, bool] = {}
@@ -173,7 +151,7 @@ def _both(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
     following = dict(zip(labels, [*labels[1:], labels[0]], strict=True))
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, labels))})\b")
     for row in rows:
-        text = _shortest(row)[0]
+        text = row.shortest_accepted()[0]
         other = pattern.sub(lambda found: following[found[0]], text)
         if other != text:
             both = [(row.number, f"{one}\n{two}") for one, two in ((text, other), (other, text))]
@@ -183,13 +161,13 @@ def _both(board: Board, base: Base, rows: Sequence[ProbeRow]) -> _Made:
     return BOTH, pairs
 
 
-def _any_row(board: Board, base: Base) -> _Made:
+def _any_row(board: Board, base: Base) -> FlaggedPairs:
     """Accepted completions in all other rows: if nearly all pass, the row decides nothing, although its columns are read."""
     rows = [row for row in base.rows if row.accepted]
     rejected = any(text not in row.accepted for row in base.rows for text in row.own)
     if len(rows) < ANY_ROW.least or not rejected or base.distinct or not _is_read(rows):
         return ANY_ROW, {}
-    texts = list(dict.fromkeys(_shortest(row)[0] for row in rows))[:_MAX_TEXTS]
+    texts = list(dict.fromkeys(row.shortest_accepted()[0] for row in rows))[:_MAX_TEXTS]
     pairs = [(row.number, text) for row in rows for text in texts if text not in row.own]
     board.grade(pairs)
     if len(texts) < ANY_ROW.least or base.rule.share(board, pairs) < MOST:
@@ -201,7 +179,7 @@ def _is_read(rows: Sequence[ProbeRow]) -> bool:
     """Whether the source names a column whose texts or lists differ from row to row."""
     return any(
         isinstance(value, str | list | Mapping)
-        and re.search(rf"[\"']{re.escape(str(name))}[\"']", rows[0].mined.text)
+        and rows[0].mined.names(name)
         and len({repr(row.columns.get(name)) for row in rows}) > len(rows) // 2
         for name, value in rows[0].columns.items()
     )
@@ -219,11 +197,7 @@ def misnamed(board: Board, base: Base) -> list[Family]:
     row = next((row for row in base.rows if row.accepted), None)
     if row is None or not base.rows[0].mined.missing:
         return []
-    unread = [
-        name
-        for name in map(str, row.columns)
-        if not re.search(rf"[\"']{re.escape(name)}[\"']", row.mined.text)
-    ]
+    unread = [name for name in map(str, row.columns) if not row.mined.names(name)]
     for looked_up in row.mined.missing:
         close = max(unread, key=lambda name: _likeness(name, looked_up), default="")
         if close and _likeness(close, looked_up) >= _SIMILAR:
@@ -241,7 +215,7 @@ def _renamed(board: Board, base: Base, name: str, looked_up: str) -> list[Family
         (row.number, text)
         for row in rows
         for value in [*_texts(row.columns.get(name))][:_MAX_TEXTS]
-        for text in (value, f"{_shortest(row)[0]} {value}", f"{_shortest(row)[0]}|{value}")
+        for text in (value, f"{row.shortest_accepted()[0]} {value}", f"{row.shortest_accepted()[0]}|{value}")
     ]
     board.grade(pairs)
     taken = [

@@ -196,7 +196,7 @@ def _columns_as_entries(samples: Samples, mined: Mined) -> Iterable[list[list[st
     """The columns that the source names: each row's texts, several where it has a list of short texts."""
     roles = {name for role, name in samples.columns.items() if role != "reference"}
     for name in samples.frame.columns:
-        if name in roles or not re.search(rf"[\"']{re.escape(str(name))}[\"']", mined.text):
+        if name in roles or not mined.names(name):
             continue
         values = [(thread.metadata or {}).get(str(name)) for thread in samples.threads]
         if all(isinstance(value, str | int | float | list | None) for value in values):
@@ -250,7 +250,7 @@ def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[tuple[bool, li
     """The columns that the source names, as completions: of a list its first entry, and all with one on a line; and whether it is a whole list."""
     roles = {name for role, name in samples.columns.items() if role != "reference"}
     for name in samples.frame.columns:
-        if name in roles or not re.search(rf"[\"']{re.escape(str(name))}[\"']", mined.text):
+        if name in roles or not mined.names(name):
             continue
         values = [(thread.metadata or {}).get(str(name)) for thread in samples.threads]
         lists = any(isinstance(value, list) and len(value) > 1 for value in values)

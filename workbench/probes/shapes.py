@@ -57,6 +57,10 @@ class Mined:
     signs: tuple[Sign, ...] = ()
     missing: tuple[str, ...] = ()
 
+    def names(self, column: object) -> bool:
+        """Whether the source has the name of a column as a text."""
+        return re.search(rf"[\"']{re.escape(str(column))}[\"']", self.text) is not None
+
     def reads(self, names: Iterable[str]) -> bool:
         """Whether the text looks the reference up, by a usual name or by one of the columns' names."""
         return _READS.search(self.text) is not None or any(name and name in self.text for name in names)

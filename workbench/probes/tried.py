@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from workbench.analysis.statistics import Interval
 from workbench.analysis.statistics.means import Share, share
 from workbench.core.safe_frame import SafeFrame
 from workbench.probes.base import Base
-from workbench.probes.board import Board, ProbeOutcome
+from workbench.probes.board import Board, Pair, ProbeOutcome
 from workbench.probes.references import AcceptanceRule
 from workbench.probes.shapes import number_with_words, numbers_in, plainly
 from workbench.probes.variants import VARIANTS, Variant
@@ -147,6 +147,27 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
         Family(VARIANTS[name], tuple(_counted(VARIANTS[name], found, base)), groups, _difference(found, rule))
         for name, found in texts.items()
     ]
+
+
+FlaggedPairs = tuple[Variant, dict[Pair, bool]]
+"""A transformation and its pairs of row and text: those that are set are wrong if they are accepted."""
+
+
+def families_of_pairs(board: Board, base: Base, made: Iterable[FlaggedPairs]) -> list[Family]:
+    """The results of pairs that a control has flagged, by transformation; those without any pair are left out."""
+    groups = board.samples.group_codes
+    return [
+        Family(variant, tuple(_flagged(board, base, pairs)), groups, math.nan)
+        for variant, pairs in made
+        if pairs
+    ]
+
+
+def _flagged(board: Board, base: Base, pairs: Mapping[Pair, bool]) -> Iterator[TriedText]:
+    board.grade(pairs)
+    for (row, text), counts in pairs.items():
+        if (outcome := board.outcomes.get((row, text))) is not None and outcome.tried:
+            yield TriedText(row, text, outcome, counts and base.rule.accepts(row, outcome))
 
 
 _OF_WORDS = frozenset({

@@ -252,6 +252,10 @@ class ProbeRow:
             return True
         return bool(self.reference) and said in {self.reference, self.say(self.reference).strip()}
 
+    def shortest_accepted(self, most: int = 2) -> list[str]:
+        """Accepted completions of the row, the shortest first, at most `most`: those that transformations change."""
+        return sorted(self.accepted, key=len)[:most]
+
     @cached_property
     def tolerance(self) -> float:
         """Largest relative difference from the reference that the prompt or a column allows, 0 for none."""

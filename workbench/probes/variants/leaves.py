@@ -15,10 +15,6 @@ _MOST, _MANY = 2, 12
 """Accepted completions of a row that are changed, the shortest first, and values of each. Workbench limits."""
 
 
-def _accepted(row: ProbeRow) -> list[str]:
-    return sorted(row.accepted, key=len)[:_MOST]
-
-
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """The values of JSON that are not objects or lists, each with the keys and positions that lead to it."""
     parts = (
@@ -101,7 +97,7 @@ _RULE = re.compile(r"^\|?[ \t]*:?-{2,}.*$", re.MULTILINE)
 )  # fmt: skip
 def header_changed(row: ProbeRow) -> Iterable[str | None]:
     """The header of an accepted Markdown table with its cells turned round, and with invented names, if the prompt has them all."""
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         rule = _RULE.search(text)
         lines = text[: rule.start()].rstrip().splitlines() if rule and "|" in rule[0] else []
         cells = [cell.strip() for cell in lines[-1].strip().strip("|").split("|")] if lines else []
@@ -127,7 +123,7 @@ def neighbours_swapped(row: ProbeRow) -> Iterable[str | None]:
         r"\bany\b[^.\n]{0,20}\border\b|\border (?:does not|doesn't)", row.prompt, re.IGNORECASE
     ):
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         before, line = "", text.strip()
         if "\n" in line:
             before, line = line.rsplit("\n", 1)
@@ -174,6 +170,9 @@ def symbol_cut(row: ProbeRow) -> Iterable[str | None]:
             yield row.say(row.reference[: found.start()] + found[0][0] + row.reference[found.end() :])
 
 
+_STATED = re.compile(r"(?<![\w.,/])\d{1,9}(?![\w/]|[.,]\d)")
+
+
 @variant(
     "number-of-the-prompt", "reject", "a number copied from the prompt", alarm="always", rank=27, least=2, judges=False,
     advice="reject what the prompt itself states: the result has to be worked out",
@@ -184,7 +183,7 @@ def number_of_the_prompt(row: ProbeRow) -> Iterable[str | None]:
         yield from _copied(row)
     elif re.fullmatch(r"-?[0-9a-fA-FxobIVXLCDM.,/]+", row.reference):
         value = number_in(row.reference)
-        numbers = dict.fromkeys(re.findall(r"(?<![\w.,/])\d{1,9}(?![\w/]|[.,]\d)", row.prompt))
+        numbers = dict.fromkeys(_STATED.findall(row.prompt))
         yield from (
             row.say(number)
             for number in [*numbers][:4]
@@ -197,8 +196,8 @@ _LAST_NUMBER = re.compile(r"(?<![\w.,/])\d+(?=[^\w]*\Z)")
 
 def _copied(row: ProbeRow) -> Iterator[str]:
     """Accepted completions that end with a number which is not in the prompt, with a number of the prompt instead."""
-    stated = dict.fromkeys(re.findall(r"(?<![\w.,/])\d{1,9}(?![\w/]|[.,]\d)", row.prompt))
-    for text in _accepted(row):
+    stated = dict.fromkeys(_STATED.findall(row.prompt))
+    for text in row.shortest_accepted():
         found = _LAST_NUMBER.search(text)
         if found is not None and found[0] not in stated:
             yield from (text[: found.start()] + number + text[found.end() :] for number in [*stated][:4])
@@ -224,7 +223,7 @@ def unsure_and_wrong(row: ProbeRow) -> Iterable[str | None]:
 )  # fmt: skip
 def latex_forms(row: ProbeRow) -> Iterable[str | None]:
     r"""An accepted completion with \dfrac for \frac."""
-    yield from (text.replace("\\frac", "\\dfrac") for text in _accepted(row) if "\\frac" in text)
+    yield from (text.replace("\\frac", "\\dfrac") for text in row.shortest_accepted() if "\\frac" in text)
 
 
 @variant(
@@ -234,7 +233,7 @@ def latex_forms(row: ProbeRow) -> Iterable[str | None]:
 def spaced_thousands(row: ProbeRow) -> Iterable[str | None]:
     """The last number of an accepted completion with a space instead of its comma, if prompt or completions write one so."""
     is_usual = re.search(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)", " ".join([row.conversation, *row.own]))
-    for text in _accepted(row) if is_usual else ():
+    for text in row.shortest_accepted() if is_usual else ():
         found = [*re.finditer(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])", text)]
         if found:
             yield text[: found[-1].start()] + found[-1][0].replace(",", " ") + text[found[-1].end() :]

@@ -26,17 +26,13 @@ _ONCE = re.compile(
 _MARKS = (", ", "; ", "\n", " ")
 
 
-def _accepted(row: ProbeRow) -> list[str]:
-    return sorted(row.accepted, key=len)[:_MOST]
-
-
 _TAGGED = re.compile(r"<([a-z_]+)>([^<]*)</\1>\s*\Z|\\boxed\{([^{}]*)\}\s*\Z")
 """The last tag or box of a completion that ends with it."""
 
 
 def _expressions(row: ProbeRow) -> Iterator[tuple[str, str, ast.expr]]:
     """Accepted completions that are, or end with, an expression of whole numbers: the text, the expression, its tree."""
-    for text in _accepted(row):
+    for text in row.shortest_accepted(_MOST):
         found = _TAGGED.search(text)
         inner = (found[2] or found[3] or "").strip() if found else text.strip()
         if (tree := _arithmetic(inner)) is not None:
@@ -53,7 +49,7 @@ def once_only(row: ProbeRow) -> Iterable[str | None]:
         return
     for text, inner, tree in _expressions(row):
         yield from (_with_last(text, inner, other) for other in _same_value(inner, tree))
-    for text in _accepted(row):
+    for text in row.shortest_accepted(_MOST):
         for mark in _MARKS:
             entries = [entry.strip() for entry in text.strip().split(mark) if entry.strip()]
             if len(entries) > 2 and len(text) <= 400:
@@ -153,7 +149,7 @@ def default_written_out(row: ProbeRow) -> Iterable[str | None]:
     """An accepted object of JSON with the defaults added that it omits, those of a column or of the prompt's signature."""
     if not _MAY_BE_LEFT_OUT.search(row.prompt):
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted(_MOST):
         value = parsed_json(text.strip())
         if isinstance(value, dict):
             yield from _with_defaults(value, _defaults(row))
@@ -198,7 +194,7 @@ def vacuous(row: ProbeRow) -> Iterable[str | None]:
     """An accepted completion without the marks of its list, if the source tests all parts and the prompt requires these marks."""
     if not any(sign.kind == "all-of-none" for sign in row.mined.signs):
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted(_MOST):
         marks = {mark.strip() for mark in _MARKUP.findall(text)}
         plain = _MARKUP.sub("", text)
         if marks and plain != text and _requires_list(row.prompt, marks):
@@ -222,7 +218,7 @@ def beside_rejected(row: ProbeRow) -> Iterable[str | None]:
     """An accepted completion and a rejected one of the same row, if the source is content with any part of a text."""
     if any(sign.kind == "any-of" for sign in row.mined.signs):
         rejected = [text for text in row.own if text not in row.accepted]
-        yield from (f"{good}\n{bad}" for good in _accepted(row)[:2] for bad in rejected[:2])
+        yield from (f"{good}\n{bad}" for good in row.shortest_accepted(_MOST)[:2] for bad in rejected[:2])
 
 
 _PAIR = re.compile(r"^([^\n:=>-]{1,40}?)[ \t]*(:|=|->|\u2192|-)[ \t]*(\S[^\n]*)$")
@@ -236,7 +232,7 @@ def key_contradicted(row: ProbeRow) -> Iterable[str | None]:
     """An accepted list of keys and values, with an entry before each that has the same key and another value."""
     if not any(sign.kind == "pair-dict" for sign in row.mined.signs):
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted(_MOST):
         for mark in ("\n", ", "):
             pairs = [_PAIR.match(entry.strip()) for entry in text.strip().split(mark)]
             some = [pair for pair in pairs if pair is not None]
@@ -274,7 +270,7 @@ _TAGS = re.compile(r"<([a-z_]+)>(.*?)</\1>", re.DOTALL)
 )  # fmt: skip
 def emptied_tags(row: ProbeRow) -> Iterable[str | None]:
     """The tags of an accepted completion that has nothing outside them, with one line end in each."""
-    for text in _accepted(row):
+    for text in row.shortest_accepted(_MOST):
         if re.search(r"\w", _TAGS.sub("", text)):
             continue
         emptied = _TAGS.sub(lambda found: f"<{found[1]}>\n</{found[1]}>", text)
@@ -293,7 +289,7 @@ def no_such_source(row: ProbeRow) -> Iterable[str | None]:
     """Every cited number with 90 added, if the prompt numbers its sources."""
     if not _CITED.search(row.prompt):
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted(_MOST):
         other = _CITED.sub(lambda found: f"[{int(found[1]) + 90}]", text)
         if other != text:
             yield other
@@ -313,7 +309,7 @@ def extra_argument(row: ProbeRow) -> Iterable[str | None]:
     """The arguments of an accepted call in JSON and one more, unless the prompt allows others."""
     if _MORE_KEYS.search(row.prompt):
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted(_MOST):
         found = re.search(r'("(?:arguments|parameters)"\s*:\s*\{)\s*(?=")', text)
         if found:
             yield f'{text[: found.end(1)]}"zuborek": true, {text[found.end() :]}'

@@ -12,14 +12,8 @@ from typing import Any
 from workbench.probes.shapes import parsed_json
 from workbench.probes.variants import ProbeRow, variant
 
-_MOST = 2
-"""Accepted completions of a row that are changed, the shortest first. Workbench limit."""
 _MANY = 6
 """Pairs of values of one reference that are exchanged. Workbench limit."""
-
-
-def _accepted(row: ProbeRow) -> list[str]:
-    return sorted(row.accepted, key=len)[:_MOST]
 
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|\S")
@@ -88,7 +82,7 @@ _JSON = re.compile(r"[\[{].*[\]}]", re.DOTALL)
 def _with_json(row: ProbeRow) -> Iterator[tuple[str, Any]]:
     """Accepted completions that have JSON in them: with a mark in its place, and its value; else the reference in its form."""
     found = False
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         inside = _JSON.search(text)
         value = parsed_json(inside[0]) if inside else None
         if inside is not None and value is not None:
@@ -144,8 +138,8 @@ _NESTED = re.compile(r"^(?P<indent>[ \t]*)[\w\"'-]+:[ \t]*\n(?P=indent)[ \t]+[\w
     advice="compare where each key stands: parse the nesting, and compare paths or whole objects",
 )  # fmt: skip
 def nesting_dropped(row: ProbeRow) -> Iterable[str | None]:
-    """YAML with no indentation, and with its first nested block moved to the end; JSON with its inner objects dissolved."""
-    for text in _accepted(row):
+    """YAML with no indentation; JSON with its inner objects dissolved."""
+    for text in row.shortest_accepted():
         if _NESTED.search(text) and not text.lstrip().startswith(("def ", "class ", "{")):
             yield re.sub(r"^[ \t]+", "", text, flags=re.MULTILINE)
     for frame, value in _with_json(row):
@@ -169,7 +163,7 @@ def day_first(row: ProbeRow) -> Iterable[str | None]:
     """The first two numbers of an accepted date exchanged, if both may be a month."""
     if bool(_DAY_FIRST.search(row.prompt)) is bool(_MONTH_FIRST.search(row.prompt)):
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         found = [*_TWO_NUMBERS.finditer(text)]
         if (
             len(found) == 1
@@ -194,7 +188,7 @@ _STATEMENT = re.compile(
 )  # fmt: skip
 def condition_dropped(row: ProbeRow) -> Iterable[str | None]:
     """An accepted statement without its condition; not one with a query inside."""
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         if (
             _STATEMENT.search(text)
             and len(re.findall(r"\bWHERE\b", text, re.IGNORECASE)) == 1
@@ -219,7 +213,7 @@ def _sources(row: ProbeRow) -> Mapping[int, str]:
 def other_source(row: ProbeRow) -> Iterable[str | None]:
     """An accepted completion with one quotation and its number, citing each source that does not contain the quotation."""
     sources = _sources(row)
-    for text in _accepted(row) if len(sources) > 1 else ():
+    for text in row.shortest_accepted() if len(sources) > 1 else ():
         quotes, cited = _QUOTE.findall(text), re.findall(r"\[(\d{1,2})\]", text)
         if len(quotes) == len(cited) == 1:
             words = " ".join(re.findall(r"\w+", quotes[0].lower()))
@@ -247,7 +241,7 @@ _COMPLIES = (
 def complies_politely(row: ProbeRow) -> Iterable[str | None]:
     """Texts that comply, on rows whose accepted completions refuse, if the source looks for terms of a refusal."""
     if re.search(r"sorry|can'?t\b|cannot|unable|won'?t\b|refus", row.mined.text, re.IGNORECASE) and any(
-        map(_REFUSES.search, _accepted(row))
+        map(_REFUSES.search, row.shortest_accepted())
     ):
         yield from _COMPLIES
         rejected = [text for text in row.own if text not in row.accepted]
@@ -310,7 +304,7 @@ _DEF = re.compile(r"^[ \t]*def[ \t]+(\w+)\(.*?\)[^\n:]*:\n(?:[ \t]+[^\n]*\n?|\s*
 )  # fmt: skip
 def one_test_only(row: ProbeRow) -> Iterable[str | None]:
     """The function of an accepted program returning the result of the first test, or of the last, for any arguments."""
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         found = _DEF.search(text)
         for value in row.columns.values() if found and len(_DEF.findall(text)) == 1 else ():
             results = [result for _, result in _tests(value)]

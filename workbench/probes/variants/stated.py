@@ -10,13 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from workbench.probes.shapes import PADDING, parsed_json
 from workbench.probes.variants import CASE_IS_FREE, NO_MATTER, ProbeRow, variant
 
-_MOST = 2
-"""Accepted completions of a row that are changed, the shortest first. Workbench limit."""
-
-
-def _accepted(row: ProbeRow) -> list[str]:
-    return sorted(row.accepted, key=len)[:_MOST]
-
 
 def _wide(text: str) -> str:
     """A text with its ASCII characters in full width."""
@@ -54,7 +47,7 @@ def allowed_form(row: ProbeRow) -> Iterable[str | None]:
     """An accepted short completion in capitals, in full width, without accents or with more space, if the prompt states it."""
     for said, changes in _ALLOWED:
         if said.search(row.conversation):
-            for text in _accepted(row)[:1]:
+            for text in row.shortest_accepted()[:1]:
                 if len(text) <= 200 and not re.search(r"[<{`\\:]", text):  # here every character may matter
                     yield from (other for change in changes if (other := change(text)) != text)
 
@@ -74,7 +67,7 @@ def allowed_order(row: ProbeRow) -> Iterable[str | None]:
     said = _ANY_ORDER.search(row.conversation)
     if said is None or _OF_KEYS.search(said[0]):
         return
-    for text in _accepted(row)[:1]:
+    for text in row.shortest_accepted()[:1]:
         listed = [part.strip() for part in text.strip().rstrip(".").split(",")]
         if (
             1 < len(listed) <= 12
@@ -101,16 +94,16 @@ _REMARKS = re.compile(
 def allowed_remark(row: ProbeRow) -> Iterable[str | None]:
     """An accepted completion and some hundred characters after it."""
     if _REMARKS.search(row.conversation):
-        yield from (f"{text}\n\n{PADDING * 3}" for text in _accepted(row)[:1])
+        yield from (f"{text}\n\n{PADDING * 3}" for text in row.shortest_accepted()[:1])
 
 
 @variant(
-    "other-typography", "accept", "with typographic quotation marks and apostrophes", alarm="always", rank=62, judges=False, asked=True,
+    "other-typography", "accept", "with typographic apostrophes", alarm="always", rank=62, judges=False, asked=True,
     question=True, advice="replace typographic marks by plain ones on both sides before comparing",
 )  # fmt: skip
 def other_typography(row: ProbeRow) -> Iterable[str | None]:
     """An accepted sentence with typographic apostrophes."""
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         if re.search(r"[a-z]'[a-z]", text) and not re.search(r"[{}<>=\\`]", text):
             yield re.sub(r"(?<=[a-z])'(?=[a-z])", "\u2019", text)
 
@@ -123,7 +116,7 @@ def more_blank_lines(row: ProbeRow) -> Iterable[str | None]:
     """An accepted completion of several paragraphs."""
     yield from (
         text.replace("\n\n", "\n\n\n\n")
-        for text in _accepted(row)
+        for text in row.shortest_accepted()
         if "\n\n" in text.strip() and "```" not in text
     )
 
@@ -137,7 +130,7 @@ _RESULT_LINE = re.compile(r"^((?:final )?(?:answer|result)\b[^\n]{0,60})\Z", re.
 )  # fmt: skip
 def result_in_bold(row: ProbeRow) -> Iterable[str | None]:
     """The last line of an accepted completion in bold, if it is labelled as the result and the prompt does not forbid markup."""
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         if (
             "\n" in text.strip()
             and _RESULT_LINE.search(text.strip())
@@ -163,7 +156,7 @@ def last_one_counts(row: ProbeRow) -> Iterable[str | None]:
     """A rejected completion of the row, and an accepted one after it."""
     if _LAST.search(row.conversation):
         rejected = sorted((text for text in row.own if text not in row.accepted), key=len)
-        for good in _accepted(row)[:1]:
+        for good in row.shortest_accepted()[:1]:
             yield from (f"{bad}{_BETWEEN}{good}" for bad in rejected[:3])
 
 
@@ -181,7 +174,7 @@ def blocks_repeated(row: ProbeRow) -> Iterable[str | None]:
     """All blocks twice, one after the other and one inside the other."""
     if not _ONE_OF_EACH.search(row.conversation):
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         blocks = [*_BLOCK.finditer(text)]
         if blocks and all(f"<{found[1]}>" in row.conversation for found in blocks):
             yield _BLOCK.sub(lambda found: f"{found[0]}{found[0]}", text)
@@ -200,7 +193,7 @@ def thought_unclosed(row: ProbeRow) -> Iterable[str | None]:
     tag = next((found[1] for text in row.own if (found := _THOUGHT.match(text))), "")
     if not tag or "no closing" in row.conversation:
         return
-    for text in _accepted(row):
+    for text in row.shortest_accepted():
         rest = _THOUGHT.sub("", text)
         if rest.strip() and f"<{tag}>" not in rest:
             yield f"<{tag}>Perhaps it is this. {rest.strip()} But let me check whether"
@@ -238,7 +231,7 @@ def over_the_limit(row: ProbeRow) -> Iterable[str | None]:
         found = re.search(_AT_MOST.format("|".join(_NUMBERS), units), row.conversation, re.IGNORECASE)
         limit = (int(found[1]) if found[1].isdigit() else _NUMBERS[found[1].lower()]) if found else 0
         if 0 < limit <= _LARGEST and limit in {*_whole_numbers(row.columns), *row.mined.numbers}:
-            for text in _accepted(row)[:1]:
+            for text in row.shortest_accepted()[:1]:
                 yield from (f"{text.rstrip()}{mark}{more * (limit + 1)}" for mark in (" ", "\n\n"))
 
 
