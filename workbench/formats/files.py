@@ -28,8 +28,8 @@ from workbench.formats.shared.named_functions import CALLED_BY_NAMES
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.training_code import foreign_imports, notebook_text
 from workbench.formats.shared.writing import Converted, check_target, detect, write_document
-from workbench.formats.targets.base import Target
 from workbench.formats.targets.module import decompose
+from workbench.formats.targets.target import Target
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.base import is_number
 from workbench.graders.combine import Entry

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair, with_texts
+from workbench.probes.probe_basis import Base
 from workbench.probes.references import MOST
 from workbench.probes.tried import Family, FlaggedPairs, TriedText, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant

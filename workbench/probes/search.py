@@ -9,8 +9,8 @@ from random import Random
 
 import numpy as np
 
-from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair
+from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import PADDING, apart, mentions, number_in, plainly
 from workbench.probes.tried import Family, TriedText
 from workbench.probes.variants import Variant

@@ -13,7 +13,7 @@ from workbench.data.samples import Samples, as_samples, read_samples
 from workbench.data.samples.columns import UnmappedError
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import PEEKED, proposed
-from workbench.data.samples.selection import written_column
+from workbench.data.samples.row_drawing import written_column
 from workbench.report.settings import few_valued_columns
 
 READ = ("prompt", "completion", "reference", "group")

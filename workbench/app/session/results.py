@@ -18,7 +18,7 @@ from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.action import ActionGuard
-    from workbench.app.session.labels import DatasetLabels
+    from workbench.app.session.session_labels import DatasetLabels
     from workbench.data.samples import Samples
     from workbench.report import Report
 
@@ -68,7 +68,7 @@ class Draw:
         return dollars
 
 
-class DrawnRows(HasTraits):
+class DrawnResults(HasTraits):
     """The rows of a dataset that are graded.
 
     Traits (observe it; set it through `change`):

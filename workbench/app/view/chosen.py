@@ -28,7 +28,7 @@ from workbench.app.view.rail import (
 )
 from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line, visible
-from workbench.data.samples.selection import written_column
+from workbench.data.samples.row_drawing import written_column
 from workbench.graders import Grader, SandboxedGrader
 from workbench.report.selection import PARTS, Rows, counts_of, edges_of
 from workbench.report.sentences import finding_data

@@ -37,7 +37,7 @@ from workbench.data.samples.frame_columns import (
 )
 from workbench.data.samples.memory_rows import load
 from workbench.data.samples.plain import is_missing, text
-from workbench.data.samples.selection import RowWords, WrittenColumn
+from workbench.data.samples.row_drawing import RowWords, WrittenColumn
 from workbench.data.samples.shapes import refusal_of
 from workbench.data.samples.table import SCAN_ROWS, Table, objects
 

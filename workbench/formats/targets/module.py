@@ -17,8 +17,8 @@ from workbench.data.samples.columns import LABEL_NAMES
 from workbench.formats.frame import BEGIN, END, frame_of, framed, names_class, unframed, with_own_names
 from workbench.formats.shared.unsupported import outcomes_in
 from workbench.formats.shared.writing import MARK
-from workbench.formats.targets.base import ExportPlan, Part, Target
 from workbench.formats.targets.parts import needs_namespace, quoted_block
+from workbench.formats.targets.target import ExportPlan, Part, Target
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
 
