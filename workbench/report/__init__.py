@@ -29,6 +29,7 @@ from workbench.report.parquet import read_settings, write_report
 from workbench.report.past_graders import both_versions, old_grades_of, old_lines, resolved, with_old
 from workbench.report.replay import Replay, replay_lines, replay_of
 from workbench.report.report_blocks import isolation_line, report_blocks, too_far_apart
+from workbench.report.sample_columns import SampleColumns
 from workbench.report.selection import (
     Histogram,
     check_graders,
@@ -39,7 +40,7 @@ from workbench.report.selection import (
     select,
 )
 from workbench.report.sentences import Findings
-from workbench.report.settings import Analysis, SampleColumns, SamplesLike, check_lengths, label_column
+from workbench.report.settings import Analysis, SamplesLike, check_lengths, label_column
 from workbench.report.where import matching
 
 

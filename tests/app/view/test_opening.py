@@ -14,7 +14,7 @@ from tests.app.view.page import RULES, Page
 from workbench.app.session.session_labels import DatasetLabels
 from workbench.app.session.storage import Storage
 from workbench.data.samples import row_drawing
-from workbench.report.settings import few_valued_columns
+from workbench.report.sample_columns import few_valued_columns
 
 MANY = 5_200  # more rows than are indexed immediately
 

@@ -14,7 +14,7 @@ from workbench.data.samples.columns import UnmappedError
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import PEEKED, proposed
 from workbench.data.samples.row_drawing import written_column
-from workbench.report.settings import few_valued_columns
+from workbench.report.sample_columns import few_valued_columns
 
 READ = ("prompt", "completion", "reference", "group")
 """Roles that `read_samples(columns=...)` takes and that are mapped here; labels are an argument of the app."""

@@ -13,7 +13,8 @@ from traitlets import HasTraits
 
 from workbench.app.session.action import LastCode, relabel_code, rows_code
 from workbench.core.errors import ReportError, WorkbenchError
-from workbench.report.settings import few_valued_columns, reuse
+from workbench.report.sample_columns import few_valued_columns
+from workbench.report.settings import reuse
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:

@@ -294,3 +294,10 @@ def _combined(plan: ExportPlan, rule: CombiningRule | None) -> str:
         asked = names or tuple(part.name for part in plan.parts)
         return f"_wb_formula(answers, {listed(asked)}, {value})"
     return f"answers[{quoted(plan.parts[0].name)}]"
+
+
+def named_reference(text: str) -> str:
+    """The reference column that an exported file was written with; "" for none, and for any other file."""
+    found = decompose(text)
+    column = "" if found is None else found[0].get("reference", "")
+    return column if isinstance(column, str) else ""
