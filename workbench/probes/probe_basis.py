@@ -258,13 +258,25 @@ class _Tried:
         return sum(rule.accepts(row, outcome) for row, outcome in found) / len(found) if found else 0.0
 
     def rule(self, shapes: Sequence[CompletionForm]) -> AcceptanceRule:
-        """What counts as accepted; each row's best score in some forms counts as that of its correct completion."""
+        """What counts as accepted; each row's best score in some forms counts as that of its correct completion.
+
+        If one of the row's own completions scores twice as high, the references are not written as completions are, such as
+        the numbers of a puzzle: then that completion is the correct one.
+        """
         best: dict[int, float] = {}
+        outcomes = self.board.outcomes
+        floor = min(
+            (outcome.score for outcome in outcomes.values() if not math.isnan(outcome.score)), default=0.0
+        )
         for row in self.known:
             scores = [outcome.score for shape in shapes if (outcome := self.outcome(row, shape)) is not None]
             if known := [score for score in scores if not math.isnan(score)]:
-                best[row] = max(known)
-        return rule_of(self.board.outcomes.values(), best, pass_threshold=self.pass_threshold)
+                own = [
+                    outcomes[row, text].score for text in self.board.own_texts(row) if (row, text) in outcomes
+                ]
+                most = max((score for score in own if not math.isnan(score)), default=floor)
+                best[row] = most if max(known) - floor < HALF * (most - floor) else max(known)
+        return rule_of(outcomes.values(), best, pass_threshold=self.pass_threshold)
 
     def choose(self, shapes: Sequence[CompletionForm]) -> tuple[CompletionForm, AcceptanceRule]:
         """The form in which most references are accepted; the plain one if it is accepted for most rows."""
