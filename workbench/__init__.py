@@ -34,7 +34,12 @@ def __getattr__(name: str) -> Any:
     # `from workbench import core` calls this first: a package is not a misspelt name, and must not be loaded.
     if name not in __all__ and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
         raise AttributeError(f"workbench has no {name!r}{_suggestion(name)}")
-    return _public(name)
+    try:
+        return _public(name)
+    except ModuleNotFoundError as error:
+        from workbench.core.packages import named
+
+        raise named(error) from error
 
 
 def _suggestion(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The command line: `workbench demo | open | validate | probe | run | check | serve | convert | formats | lab | sandbox`, a module per command or two."""
+"""The command line: `workbench demo | open | validate | probe | run | check | serve | convert | formats | lab | sandbox | doctor`, a module per command or two."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import workbench as wb
 from workbench.cli import check, convert, demo, file_facts, probe, run, serve, support, validate
 from workbench.cli.options import COULD_NOT_RUN, EXIT_CODES, USAGE, CommandParser, UsageError, in_shell, say
 from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
+from workbench.core.packages import needed_packages
 
 _COMMANDS = (
     demo.add, file_facts.add, validate.add, probe.add, run.add, check.add, serve.add, convert.add, support.add_formats, demo.add_lab, support.add_sandbox,
+    support.add_doctor,
 )  # fmt: skip
 
 
@@ -42,7 +44,8 @@ def _warn(message: str) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     try:
-        code = int(options.command(options))
+        with needed_packages():
+            code = int(options.command(options))
         sys.stdout.flush()
         return code  # noqa: TRY300 (a flush may fail, too)
     except UsageError as error:

@@ -33,6 +33,7 @@ __all__ = [
     "FormatError",
     "GradeError",
     "IsolationError",
+    "MissingPackageError",
     "NotValidatedError",
     "ReportError",
     "SamplesError",
@@ -76,6 +77,10 @@ def _rebuild(
     kind: type[WorkbenchError], what: str, where: str, found: str, expected: str, hint: str
 ) -> WorkbenchError:
     return kind(what, where=where, found=found, expected=expected, hint=hint)
+
+
+class MissingPackageError(WorkbenchError, ModuleNotFoundError):
+    """A package that only some features need is not installed."""
 
 
 class CaptureError(WorkbenchError, ValueError):

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 from workbench.core import background
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError, WorkbenchError
+from workbench.core.packages import needed_packages
 from workbench.judges.chat_request import ChatRequest
 from workbench.judges.protocol import (
     JudgeKeyError,
@@ -41,7 +42,8 @@ MAX_ANSWER_BYTES = 4 * 2**20
 
 def new_client(address: str) -> Any:
     """A client of the server at this address that does not retry; its key is set before each request."""
-    import openai
+    with needed_packages():
+        import openai
 
     hooks: dict[str, Any] = {"response": [_limit_size]}
     try:

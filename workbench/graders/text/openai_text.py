@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.grade import ErrorKind
+from workbench.core.packages import needed_packages
 from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.data.templates import compile as compile_template
@@ -245,7 +246,8 @@ class TextSimilarity(TemplatedGrader):
 
 
 def _fast_lcs(items: Sequence[Any], reference_items: Sequence[Any]) -> int:
-    from rapidfuzz.distance import LCSseq
+    with needed_packages():
+        from rapidfuzz.distance import LCSseq
 
     if items == reference_items:
         return len(items)

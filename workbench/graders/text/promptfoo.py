@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind
+from workbench.core.packages import needed_packages
 from workbench.core.patterns import SECONDS, Pattern, PatternError
 from workbench.core.thread import StringThread
 from workbench.data.samples.plain import plain
@@ -327,7 +328,8 @@ def _word_count(_: PromptfooAssertion, text: str, value: Any, inverse: bool) -> 
 
 
 def _levenshtein(grader: PromptfooAssertion, text: str, value: Any, inverse: bool) -> Result:
-    from rapidfuzz.distance import Levenshtein
+    with needed_packages():
+        from rapidfuzz.distance import Levenshtein
 
     most = _DISTANCE if grader.threshold is None else grader.threshold
     distance = Levenshtein.distance(utf16_units(text), utf16_units(value))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.core.discovery import load_modules, refuse_taken
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
+from workbench.core.packages import needed_packages
 from workbench.report.selection import check_graders
 
 if TYPE_CHECKING:
@@ -181,7 +182,8 @@ def draw(report: Report, graders: Sequence[str] | None = None, name: str = "scor
             "unknown figure" if kind is None else "the report lacks the data for this figure",
             found=repr(name), expected=", ".join(fitting),
         )  # fmt: skip
-    return kind.draw(report, graders)
+    with needed_packages():
+        return kind.draw(report, graders)
 
 
 def figures_for(report: Report, *, pair: bool = False) -> list[FigureKind]:

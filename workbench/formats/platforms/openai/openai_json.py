@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.core.errors import FormatError
+from workbench.core.packages import needed_packages
 from workbench.data.extractors import Extractor
 from workbench.formats.frame.wrapping import wrapped
 from workbench.formats.shared import Document, Losses
@@ -353,7 +354,8 @@ _WRITERS: dict[type[Any], Callable[[Entry, Losses], Record | None]] = {
 
 def _check(record: Record) -> None:
     """Check what is written with the `openai` package's types; a multi part by part."""
-    from openai.types import graders as types
+    with needed_packages():
+        from openai.types import graders as types
 
     classes: dict[str, Any] = {
         "string_check": types.StringCheckGrader,
