@@ -32,6 +32,7 @@ _CHOSEN_FIRST = (
     ("chosen_output", "rejected_output"),
     ("chosen_answer", "rejected_answer"),
     ("accepted", "rejected"),
+    ("text_chosen", "text_rejected"),
     ("response_j", "response_k"),
     ("right_answer", "hallucinated_answer"),
 )
@@ -373,9 +374,10 @@ def _with_sides(own: pd.DataFrame, pair: Sequence[Any]) -> tuple[pd.DataFrame, d
         The rows, and the new names of columns whose own name would be taken for a reference.
     """
     names = tuple(str(name).casefold() for name in pair)
-    words = ("chosen", "rejected") if names in _CHOSEN_FIRST[:1] else (names[0][-1], names[1][-1])
+    is_named = "chosen" in names[0] and names[1] == names[0].replace("chosen", "rejected")
+    words = ("chosen", "rejected") if is_named else (names[0][-1], names[1][-1])
     folded = {str(name).casefold(): name for name in own.columns}
-    for first, second, stem in _twins(folded, words, whole=names in _CHOSEN_FIRST[:1]):
+    for first, second, stem in _twins(folded, words, whole=is_named):
         if stem not in own.columns and stem not in _ROLE_NAMES:
             cells = [list(own[folded[name]]) for name in (first, second)]
             own[stem] = cells_as_column([cells[at % 2][at] for at in range(len(own))], own.index)

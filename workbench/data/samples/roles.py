@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import Any
 
 from workbench.core.thread import StringThread
-from workbench.data.samples.chats import chat_in_text, chat_of, data_in_text
+from workbench.data.samples.chats import chat_in_text, chat_of, data_in_text, turns_of_texts
 from workbench.data.samples.envelopes import EnvelopeError, choices_in, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain, text
 
@@ -165,7 +165,9 @@ def messages_of(value: Any) -> list[Any] | None:
     chat = _unpacked(value, expected)
     if chat is None:
         return None
-    return _checked_chat(chat if not isinstance(chat, list) else chat_of(chat) or chat, expected)
+    if isinstance(chat, list):
+        chat = chat_of(chat) or turns_of_texts(chat) or chat
+    return _checked_chat(chat, expected)
 
 
 def prompt_of(value: Any) -> list[Any] | None:
@@ -277,7 +279,7 @@ def is_own_object(value: Any, role: str) -> bool:
         return False
     try:
         content = plain(value)
-        if not isinstance(content, dict | list):
+        if not content or not isinstance(content, dict | list):
             return False
         turns = prompt_of(content) if role == "prompt" else completion_of(content)
     except (CellError, NotPlainError):
