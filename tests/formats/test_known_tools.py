@@ -93,6 +93,25 @@ DOCUMENTS = {
     "lm-evaluation-harness": {"task": "rivers", "doc_to_target": "{{answer}}", "metric_list": []},
     "log of inspect_ai": {"version": 2, "eval": {}, "results": {}, "samples": []},
     "OTLP": {"resourceSpans": []},
+    "registry of openai/evals": {"m.dev.v0": {"class": "evals.elsuite.basic.match:Match", "args": {}}},
+    "model-graded eval of openai/evals": {"fact": {"prompt": "{completion}?", "choice_strings": "AB"}},
+    "Agent Development Kit": {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}},
+    "rubric of criteria": [{"criterion": "Names the river", "points": 5}],
+    "custom metric of a Bedrock job": {
+        "customMetricDefinition": {"name": "kind", "instructions": "{{prediction}}?"}
+    },
+    "Langfuse": {"name": "kind", "prompt": "Is {{generation}} kind?", "outputSchema": {}, "vars": []},
+}
+TEXTS = {
+    "Guardrails": ("x.rail", "<rail version='0.1'><output></output></rail>"),
+    "TypeScript": (
+        "x.eval.ts",
+        'import { Eval } from "braintrust";\nEval("r", { scores: [Levenshtein] });\n',
+    ),
+    "promptfoo in JavaScript": (
+        "promptfooconfig.js",
+        "module.exports = { prompts: ['{{q}}'], tests: [{ assert: [] }] };\n",
+    ),
 }
 
 
@@ -106,6 +125,21 @@ def test_a_file_of_another_tool_is_refused_by_its_name(tool):
     assert "format=" not in caught.value.hint
 
 
+@pytest.mark.parametrize("tool", TEXTS)
+def test_a_file_of_another_language_is_refused_by_its_tool(tool):
+    """Neither as Python nor as a script."""
+    where, text = TEXTS[tool]
+    with pytest.raises(FormatError, match=tool) as caught:
+        wb.loads(text, where=where)
+    assert caught.value.hint.startswith("write")
+
+
+def test_a_script_with_such_words_is_read():
+    """An assertion in JavaScript that has no tests."""
+    text = "module.exports = (output, context) => ({ pass: output.includes('tests:'), score: 1 });\n"
+    assert wb.loads(text, where="a.js").grader.kind == "script"
+
+
 def test_hints_name_what_exists():
     """Every `wb.name` in a hint about another tool is a public name."""
     import re
@@ -117,6 +151,7 @@ def test_hints_name_what_exists():
     files = [
         "shared/known_tools.py",
         "shared/training_code.py",
+        "shared/evaluator_rules.py",
         "platforms/openai/held.py",
         *(f"platforms/promptfoo/{name}.py" for name in ("__init__", "assertions", "cases", "scripts")),
     ]
@@ -164,8 +199,8 @@ def test_a_helper_is_not_a_grader(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["class A:\n" + "          \n" * 400, "def f(x):\n" + "    \t    x\n" * 400, "def f(" + ")" * 20_000, "class A:\n    x\n" * 5_000],
-    ids=["blanks", "indented", "parentheses", "classes"],
+    ["class A:\n" + "          \n" * 400, "def f(x):\n" + "    \t    x\n" * 400, "def f(" + ")" * 20_000, "class A:\n    x\n" * 5_000, "prompts: tests: module.exports = " * 5_000],
+    ids=["blanks", "indented", "parentheses", "classes", "configs"],
 )  # fmt: skip
 def test_a_text_of_many_blanks_is_searched_at_once(text):
     """Each line can be matched in one way only: with several, the first two of these would not end."""
