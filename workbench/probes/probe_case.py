@@ -9,8 +9,8 @@ from functools import cached_property
 from workbench.analysis.finding import Finding, Severity
 from workbench.analysis.statistics import Interval
 from workbench.core.display_text import one_line
-from workbench.probes.base import Base
 from workbench.probes.board import Pair
+from workbench.probes.probe_basis import Base
 from workbench.probes.references import HALF, MOST
 from workbench.probes.rows_apart import sets_apart
 from workbench.probes.shapes import PLAIN, Mined

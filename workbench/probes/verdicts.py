@@ -154,6 +154,7 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
         or (family.variant.gross and case.is_rule)
         or _is_first_of_two(case, family)
         or _is_alone(case, family)
+        or _is_of_long_texts(case, family)
         or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
@@ -169,6 +170,17 @@ def _is_first_of_two(case: ProbeCase, family: Family) -> bool:
     )
 
 
+_LONG = 12
+"""Words of a reference from which a grader may compare by similarity on purpose. Workbench limit."""
+
+
+def _is_of_long_texts(case: ProbeCase, family: Family) -> bool:
+    """Whether a small part of long references is changed: a comparison by similarity accepts that by design."""
+    return family.variant.name in {"one-word", "only-its-start", "only-its-end"} and all(
+        len(case.base.rows[row].words) > _LONG for row in family.wrong_rows
+    )
+
+
 _SURELY_WRONG = ("hedged", "all-numbers", "retracted", "think-block", "other-answer")
 
 
@@ -177,7 +189,20 @@ def _is_alone(case: ProbeCase, family: Family) -> bool:
     if family.variant.name not in {"negated", "inside-another"} or any(map(case.takes, _SURELY_WRONG)):
         return False
     return family.variant.name == "negated" or not any(
-        case.base.rows[row].number_text for row in family.wrong_rows
+        case.base.rows[row].number_text or _is_longer_number(case.base.rows[row].reference, family)
+        for row in family.wrong_rows
+    )
+
+
+def _is_longer_number(reference: str, family: Family) -> bool:
+    """Whether a misgraded text has a longer number than the reference ends or starts with: certainly another one."""
+    return any(
+        re.search(
+            rf"{re.escape(reference)}\d" if reference[-1:].isdigit() else rf"\d{re.escape(reference)}",
+            one.text or "",
+        )
+        for one in family.fooled
+        if reference and (reference[-1:].isdigit() or reference[:1].isdigit())
     )
 
 

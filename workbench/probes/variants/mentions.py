@@ -331,7 +331,9 @@ def letter_in_word(row: ProbeRow) -> Iterable[str | None]:
     """Such as "All of these steps may be defended." for the letter A: its first capital letter is the reference."""
     word = _WORDS_OF_LETTERS.get(row.reference) if row.is_letter else None
     if word is not None:
-        yield f"{word} of these, it seems, may be defended."
+        yield from dict.fromkeys(
+            [f"{word} of these, it seems, may be defended.", row.say(f"{word} of these may be defended")]
+        )
         yield f"{word} that could be said was said. No option is named here."
 
 
