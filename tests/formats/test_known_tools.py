@@ -84,6 +84,8 @@ PYTHON = {
     "Phoenix": "@create_evaluator(name='near', kind='code')\ndef near(output, expected):\n    return 1.0\n",
     "Nova": "def lambda_handler(event, context):\n    return [{'id': r['id'], 'aggregate_reward_score': 0.4} for r in event]\n",
     "makes a reward": "def get_near(scale=0.5):\n    def near(completions, river, **kw):\n        return [scale]\n    return near\n",
+    "LangChain": "from langchain.evaluation import load_evaluator\nev = load_evaluator('criteria')\n",
+    "reward manager": "class OwnRewardManager:\n    def __call__(self, data, return_dict=False):\n        return 1\n",
     "reward class": "class Near:\n    def __call__(self, completions, **kw):\n        return [1.0 for _ in completions]\n",
 }
 DOCUMENTS = {
@@ -96,6 +98,13 @@ DOCUMENTS = {
     "registry of openai/evals": {"m.dev.v0": {"class": "evals.elsuite.basic.match:Match", "args": {}}},
     "model-graded eval of openai/evals": {"fact": {"prompt": "{completion}?", "choice_strings": "AB"}},
     "Agent Development Kit": {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}},
+    "GitHub Models": {
+        "name": "r",
+        "messages": [],
+        "testData": [],
+        "evaluators": [{"name": "has", "string": {"contains": "x"}}],
+    },
+    "JSON Schema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {}},
     "rubric of criteria": [{"criterion": "Names the river", "points": 5}],
     "custom metric of a Bedrock job": {
         "customMetricDefinition": {"name": "kind", "instructions": "{{prediction}}?"}
@@ -108,6 +117,11 @@ TEXTS = {
         "x.eval.ts",
         'import { Eval } from "braintrust";\nEval("r", { scores: [Levenshtein] });\n',
     ),
+    "module of TypeScript": (
+        "s.ts",
+        'import { createScorer } from "@mastra/core/scores";\nexport const s = createScorer({});\n',
+    ),
+    "Prompty": ("k.prompty", "---\nname: kind\nmodel:\n  api: chat\n---\nsystem:\nIs {{response}} kind?\n"),
     "promptfoo in JavaScript": (
         "promptfooconfig.js",
         "module.exports = { prompts: ['{{q}}'], tests: [{ assert: [] }] };\n",

@@ -206,7 +206,7 @@ def _is_foreign_part(part: Any) -> bool:
     """Whether a part is Gemini's or OpenTelemetry's."""
     if not isinstance(part, Mapping):
         return False
-    if part.get("thought") is True or (_type(part) == "text" and "text" not in part):
+    if part.get("thought") is True or (_type(part) == "text" and not isinstance(part.get("text"), str)):
         return True
     return bool(_FOREIGN_KEYS & part.keys()) or _type(part) in {"tool_call", "tool_call_response"}
 
@@ -233,6 +233,9 @@ def _plain_part(part: Any) -> Any:
         return {"type": "image"}
     if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("content"), str):
         return {"type": "text", "text": part["content"]}
+    inner = part.get("text") if isinstance(part, Mapping) else None
+    if isinstance(inner, Mapping) and isinstance(inner.get("value"), str):
+        return {"type": "text", "text": inner["value"]}  # a message of OpenAI's threads
     return part
 
 

@@ -54,6 +54,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
         "generated_text",
         "prediction",
         "model_output",
+        "model_outputs",
         "model_response",
         "actual_output",
         "model_answer",
@@ -186,6 +187,8 @@ def recognise(
     mapped = {name for role, name in mapping.items() if name is not None and role not in _SHAREABLE}
     free = [name for name in names if name not in mapped]
     matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
+    if peek is not None and "messages" not in mapping:
+        matched["messages"] = _filled(matched["messages"], peek)
     if peek is not None:
         _match_by_content(matched, mapping, free, peek)
     if matched["messages"] and matched["prompt"]:
@@ -197,6 +200,12 @@ def recognise(
     if names and not any(role in by_role for role in _USABLE):
         raise _no_usable(names, source, peek)
     return by_role
+
+
+def _filled(name: str | None, peek: Peek) -> str | None:
+    """A column of messages; None if its first cells are all missing, as in logs of requests with another input."""
+    cells = [] if name is None else peek(name)
+    return None if cells and all(map(is_missing, cells)) else name
 
 
 def _match_by_content(

@@ -47,7 +47,7 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
     body = _body(value)
     if body is None:
         return None
-    status = value.get("status_code")
+    status = value.get("status_code", value.get("status"))
     if isinstance(status, int | float) and status != 200:
         raise EnvelopeError(f"a request that failed with status {status:g}{_reason(body)}")
     messages = next(iter(_answers(body)), None)
@@ -136,7 +136,7 @@ def failed_request(response: Any, error: Any) -> str:
 
 def _body(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """An API's response; None if it is not from an API: a list of `choices` alone may be a multiple-choice prompt."""
-    if {"body", "status_code"} <= set(value):
+    if "body" in value and {"status", "status_code"} & set(value):
         body = value.get("body")
         return body if isinstance(body, Mapping) else value
     if value.get("object") == "chat.completion" or any(_answers(value)):

@@ -146,7 +146,12 @@ def _has_third(first: str, second: str, names: Mapping[str, Any]) -> bool:
     if (first, second) not in _SIDED:
         return False
     after, before = chr(ord(second[-1]) + 1), chr(ord(first[-1]) - 1)
-    return second[:-1] + after in names or first[:-1] + before in names
+    if second[:-1] + after in names or first[:-1] + before in names:
+        return True
+    sides = [name.removeprefix("assistant") for name in (first, second)]
+    return first.startswith("assistant") and all(
+        f"user{side}" in names for side in sides
+    )  # turns of a conversation
 
 
 def _are_answers(cells: pd.Series[Any], name: str) -> bool:

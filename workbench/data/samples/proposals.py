@@ -36,6 +36,9 @@ _TEXT_KEYS = frozenset(
 )
 """Keys of the text in an object about a completion."""
 
+_DIGITS = frozenset({"0", "1", "0.0", "1.0"})
+_DIGIT = re.compile(r"(?<![\d.])[01](?![\d.])")
+
 _JUDGEMENTS = frozenset(
     {"accept", "accepted", "bad", "fail", "failed", "good", "pass", "passed", "reject", "rejected"}
 )
@@ -223,10 +226,13 @@ def are_verdicts(cells: Sequence[Any], completions: Sequence[Any], *, strict: bo
         return False
     if all(isinstance(cell, bool) or type(cell).__name__ == "bool_" for cell in values):
         return not strict
+    said = [cell for cell in completions if isinstance(cell, str) and cell.strip()]
+    if not strict and all(str(cell).strip() in _DIGITS for cell in values):
+        # Unless completions state a digit themselves, such as a class.
+        return len(said) > 0 and not any(_DIGIT.search(text) for text in said)
     words = _JUDGEMENTS if strict else VERDICTS
     if not all(_is_verdict(cell, words) for cell in values):
         return False
-    said = [cell for cell in completions if isinstance(cell, str) and cell.strip()]
     return bool(said or not strict) and sum(_is_verdict(cell, words) for cell in said) * 2 < max(len(said), 1)
 
 

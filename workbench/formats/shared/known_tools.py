@@ -69,6 +69,8 @@ _DOCUMENTS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
     (_is_registry, "an entry of the registry of openai/evals", "Match is wb.ExactMatch or wb.Contains(where='start'), Includes is wb.Contains, FuzzyMatch is wb.TokenF1; read the record of a run with wb.read_samples"),
     (_holds("prompt", "choice_strings"), "a model-graded eval of openai/evals", "write its prompt as wb.RubricJudge(prompt, dialect='braces'), with the score of each choice in it"),
     (_is_agent_config, "criteria of the Agent Development Kit", "tool_trajectory_avg_score is wb.ToolCalls, response_match_score is wb.TextSimilarity(metric='rouge_1'); write the others as wb.BinaryJudge"),
+    (_has("testData", "evaluators"), "a prompt of GitHub Models with evaluators", "contains, startsWith and endsWith are wb.Contains, equals is wb.ExactMatch; write an llm evaluator as wb.RubricJudge"),
+    (_has("$schema", "properties"), "a JSON Schema", "test completions with it: wb.JsonSchema(schema)"),
     (_is_rubric, "a rubric of criteria with points", "write each criterion as a wb.BinaryJudge, in a wb.Entry with its points as the weight"),
 )  # fmt: skip
 
@@ -89,6 +91,8 @@ _IMPORTS: tuple[tuple[str, str, str], ...] = (
     (r"^(?:from|import) ragas|\bAspectCritic\(", "metrics of ragas", "AspectCritic(definition=...) is wb.BinaryJudge(criteria); Faithfulness is wb.FaithfulnessJudge"),
     (r"^(?:from|import) weave|@weave\.op\b|\(weave\.Scorer\)", "scorers of Weave", _FUNCTION),
     (r"^(?:from|import) phoenix|@create_evaluator\b", "evaluators of Phoenix", _FUNCTION),
+    (r"^(?:from|import) langchain\b", "evaluators of LangChain", _JUDGE),
+    (r"^class \w*RewardManager\b", "a reward manager of a trainer", "load the file of the function that it calls for a row, such as compute_score: wb.load(path)"),
     (r"^(?:from|import) langsmith", "evaluators of LangSmith", _FUNCTION),
     (r"^def lambda_handler\s*\(\s*event\s*,\s*context", "a Lambda of Amazon's RFT (Nova, Bedrock)", "write what it scores for one record as grade(thread)"),
     (r"^(?:async )?def \w+\(\s*run\s*[:,]", "an evaluator of LangSmith", _FUNCTION),
@@ -98,6 +102,8 @@ _IMPORTS: tuple[tuple[str, str, str], ...] = (
 _TEXTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile(r"\A\s*(?:<\?xml[^>]*>\s*)?<rail\b"), "a specification of Guardrails", "write each validator as a grader, such as wb.Length or wb.Regex"),
     (re.compile(r"""^\s*import\b[^\n]*\bfrom\s+['"](?:braintrust|autoevals|evalite|vitest-evals)(?:/[\w/]+)?['"]""", re.MULTILINE), "an eval in TypeScript (Braintrust, Evalite, vitest-evals)", "write each scorer as a JavaScript function grade(input) in a .js file, or as async def grade(thread)"),
+    (re.compile(r"""\A(?:\s|//[^\n]*\n)*(?:import\b[^\n]*\bfrom\s+|import\s*\{[^}]*\}\s*from\s+)['"]"""), "a module of TypeScript or JavaScript with imports", "write each scorer as a JavaScript function grade(input) without imports, or as async def grade(thread)"),
+    (re.compile(r"\A---\n(?=.*\bmodel:)(?=.*^---$)", re.DOTALL | re.MULTILINE), "a prompt file (Prompty)", "write its prompt as wb.RubricJudge(prompt, dialect='jinja2')"),
     (re.compile(r"\A(?=.*\b(?:prompts|providers)\s*:)(?=.*\btests\s*:).*(?:module\.exports\s*=|export\s+default)\s*\{", re.DOTALL), "a config of promptfoo in JavaScript", "write its object as JSON once: node -p 'JSON.stringify(require(\"./promptfooconfig.js\"))' > promptfooconfig.json"),
 )  # fmt: skip
 """What identifies a file of another language."""

@@ -90,7 +90,7 @@ def no_grader(text: str, where: str, hint: str = "") -> FormatError:
     return FormatError(
         f"this Python {_kind(where)} contains no grader" + (f": {known.what}" if known else ""), where=where,
         found=", ".join(names[:_MAX_NAMES]) + more or "no function at its top level", expected=WHAT_IS_READ,
-        hint="; ".join(filter(None, [advice if functions or known else "", hint])),
+        hint="; ".join(filter(None, [advice, hint])),
     )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def _no_python(text: str, where: str) -> FormatError:
         parse_python(text, where)
     except FormatError as error:
         return error
-    return no_grader(text, where, f"if it is a platform's, {_NAME_IT}; there are {', '.join(FORMATS)}")
+    return no_grader(text, where)
 
 
 def _is_python(text: str) -> bool:

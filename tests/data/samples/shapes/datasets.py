@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.data.samples.shapes.catalogue import (
     CHAT,
     GEMINI,
@@ -128,6 +130,38 @@ READ = {
         [(None, None, None), (None, A, None)],
     ),
     "messages as a list with another speaker": Held(jsonl({"chat_messages": [{"sender": "human", "text": Q}, {"sender": "assistant", "text": B}]}), [(Q, OTHER["content"], None)]),
+    "requests with an empty column of messages": Held(jsonl({"id": "l", "inputs": {"question": Q}, "output": A, "messages": None}), ONE),
+    "a proxy's request and response": Held(
+        jsonl({"request": {"url": "u", "body": {"model": "m", "messages": [USER]}}, "response": {"status": 200, "body": {"object": "chat.completion", "choices": [{"index": 0, "message": SAID}]}}}), ONE
+    ),
+    "requests and responses as JSON text": Held(
+        (
+            "x.csv",
+            ("request,response\n" + ",".join('"' + json.dumps(one).replace('"', '""') + '"' for one in (
+                {"messages": [USER]}, {"object": "chat.completion", "choices": [{"index": 0, "message": SAID}]})) + "\n").encode(),
+        ),
+        ONE,
+    ),
+    "JSON text with choices of its own": Held(csv(f'prompt,completion\n{Q},"{{""choices"": [""a""]}}"\n'), [(Q, '{"choices": ["a"]}', None)]),
+    "replies with a score each": Held(
+        jsonl({"question": Q, "answers": [{"text": A, "pm_score": 5, "selected": True}, {"text": B, "pm_score": 0, "selected": False}]}), PAIR, groups=1
+    ),
+    "references with their place": Held(jsonl({"question": Q, "response": A, "answers": [{"text": R, "answer_start": 4}]}), [(Q, A, [{"text": R, "answer_start": 4}])]),
+    "messages, a row each": Held(jsonl(*CHAT), ONE),
+    "messages, a row each, of two conversations": Held(
+        jsonl({**USER, "conversation_id": "a"}, {**USER, "conversation_id": "b"}, {**OTHER, "conversation_id": "b"}, {**SAID, "conversation_id": "a"}), [(Q, A, None), (Q, B, None)]
+    ),
+    "messages, a row each, after system prompts": Held(
+        doc([{"role": "system", "content": "s"}, *CHAT, {"role": "system", "content": "t"}, USER, OTHER]), [(Q, A, None), (Q, B, None)], roles=["system", "user", "assistant"]
+    ),
+    "messages of a thread, the newest first": Held(
+        doc({"object": "list", "data": [{"object": "thread.message", "role": role, "created_at": at, "content": [{"type": "text", "text": {"value": said, "annotations": []}}]}
+                                        for role, at, said in (("assistant", 2, A), ("user", 1, Q))], "has_more": False}), ONE,
+    ),
+    "labels of 0 and 1 of free texts": Held(jsonl({"prompt": Q, "completion": A, "label": 1}, {"prompt": Q, "completion": B, "label": 0}), PAIR, said=("verdicts",)),
+    "classes of 0 and 1": Held(jsonl({"prompt": Q, "completion": "So it is 1.", "label": 1}, {"prompt": Q, "completion": "0", "label": 0}), [(Q, "So it is 1.", 1), (Q, "0", 0)]),
+    "turns as columns": Held(csv(f"user_1,assistant_1,user_2,assistant_2\nHi,Hello.,{Q},{A}\n"), ONE, roles=["user", "assistant"] * 2),
+    "model_outputs": Held(doc([{"question": Q, "options": ["x"], "answer": "A", "pred": "A", "model_outputs": "It is (A)."}]), [(Q, "It is (A).", "A")]),
 }  # fmt: skip
 
 DATASETS = {**PROMPTS_ALONE, **READ}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from workbench.data.samples.chats import MESSAGE_ROLES
 from workbench.data.samples.shapes import (
     Row,
     Score,
     ShapedRow,
     at,
+    document,
     first_of,
     from_json,
     items,
@@ -103,6 +105,84 @@ def _by_session(rows: list[Row]) -> list[Row]:
 def session(row: Row) -> ShapedRow:
     """A session of a coding agent."""
     return ShapedRow(messages=row["messages"], id=row["sessionId"])
+
+
+_ABOUT_MESSAGES = frozenset({
+    "role", "content", "name", "tool_calls", "tool_call_id", "refusal", "timestamp", "created_at", "conversation_id", "session_id", "thread_id",
+})  # fmt: skip
+"""Columns of messages that are a row each."""
+_CONVERSATION = ("conversation_id", "session_id", "thread_id")
+
+
+def _are_messages(names: Sequence[str], rows: Sequence[Row]) -> bool:
+    known = set(names) <= _ABOUT_MESSAGES and len(rows) > 1
+    return known and all(row.get("role") in MESSAGE_ROLES for row in rows)
+
+
+def _by_conversation(rows: list[Row]) -> list[Row]:
+    """One object per conversation: by its id, or else from one system prompt to the next."""
+    found: dict[str, list[Any]] = {}
+    part = 0
+    for row in rows:
+        name = first_of(row, *_CONVERSATION)
+        part += name is None and row.get("role") in ("system", "developer") and bool(found)
+        found.setdefault(str(part if name is None else name), []).append(row)
+    return [{"role": "", "content": "", "id": name, "messages": messages} for name, messages in found.items()]
+
+
+@shape(
+    "messages, a row each", "role", "content", fits=_are_messages, prepare=_by_conversation,
+    example={"role": "user", "content": "2+2?"},
+    takes="a row per conversation: by conversation_id or the like, or else from one system prompt to the next",
+)  # fmt: skip
+def conversation(row: Row) -> ShapedRow:
+    """A conversation whose messages were rows."""
+    return ShapedRow(
+        messages=[
+            {"role": one.get("role"), "content": one.get("content"), **without(one, *_ABOUT_TURNS)}
+            for one in row["messages"]
+        ],
+        id=row["id"],
+    )
+
+
+_ABOUT_TURNS = ("role", "content", "timestamp", "created_at", *_CONVERSATION)
+
+
+@document("messages of an OpenAI thread")
+def thread_messages(page: Row) -> list[Any] | None:
+    """One row: the messages of the page, the oldest first."""
+    messages = objects(page.get("data"))
+    if not messages or any(one.get("object") != "thread.message" for one in messages):
+        return None
+    if all(isinstance(one.get("created_at"), int | float) for one in messages):
+        messages = sorted(messages, key=lambda one: float(one["created_at"]))
+    elif messages[-1].get("role") == "user":
+        messages = messages[::-1]
+    return [{"messages": [{"role": one.get("role"), "content": one.get("content")} for one in messages]}]
+
+
+def _numbered(names: Sequence[str], _: Sequence[Row]) -> bool:
+    return {"user_1", "assistant_1", "user_2"} <= set(names)
+
+
+@shape(
+    "numbered turns", "user_1", "assistant_1", fits=_numbered,
+    example={"user_1": "Hi", "assistant_1": "Hello.", "user_2": "2+2?", "assistant_2": "4"},
+    takes="turns from user_1, assistant_1, user_2 and so on",
+)  # fmt: skip
+def numbered_turns(row: Row) -> ShapedRow:
+    """A conversation with a column per turn."""
+    chat, names, number = [], list[str](), 1
+    while f"user_{number}" in row or f"assistant_{number}" in row:
+        names += [f"{role}_{number}" for role in ("user", "assistant")]
+        chat += [
+            {"role": role, "content": str(row[f"{role}_{number}"])}
+            for role in ("user", "assistant")
+            if f"{role}_{number}" in row
+        ]
+        number += 1
+    return ShapedRow(messages=chat or None, system=row.get("system"), columns=without(row, "system", *names))
 
 
 @shape(

@@ -148,19 +148,26 @@ def fastchat_answer(row: Row) -> ShapedRow:
     )  # fmt: skip
 
 
+def _are_ranked(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether an entry has a rank, a score or a model, and is not a reference with its place in a text."""
+    marks = {"model", "pm_score", "rank", "score", "selected"}
+    return any(marks & set(one) for row in rows for one in objects(row.get("answers")))
+
+
 @shape(
-    "ranked completions", "prompt", "answers.0.answer",
+    "ranked completions", "prompt|question", "answers.0.answer|answers.0.text", fits=_are_ranked,
     example={"prompt": "2+2?", "answers": [{"answer": "4", "model": "m", "rank": 1.0}, {"answer": "5", "model": "n", "rank": 2.0}]},
     takes="a completion per entry of `answers`",
 )  # fmt: skip
 def ranked(row: Row) -> ShapedRow:
     """A prompt with several completions by rank."""
     return ShapedRow(
-        prompt=row.get("prompt"),
+        prompt=first_of(row, "prompt", "question"),
         completion=[
-            {"response": one.get("answer"), **without(one, "answer")} for one in objects(row["answers"])
+            {"response": first_of(one, "answer", "text"), **without(one, "answer", "text")}
+            for one in objects(row["answers"])
         ],
-        columns=without(row, "prompt", "answers"),
+        columns=without(row, "prompt", "question", "answers"),
     )
 
 
