@@ -21,14 +21,9 @@ LATE = {
     "cli/file_facts.py": {
         "workbench.deploy.guard.baseline",
         "workbench.formats",
+        "workbench.probes.made_rows",
     },
-    "cli/made_rows.py": {
-        "workbench.graders",
-        "workbench.graders.capture.analysis",
-        "workbench.graders.combine",
-        "workbench.graders.code.custom",
-        "workbench.graders.serialization",
-    },
+    "cli/probe.py": {"workbench.probes.made_rows"},
     "cli/serve.py": {
         "workbench.graders.serialization",
         "workbench.deploy.serve",

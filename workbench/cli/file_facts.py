@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 import workbench as wb
-from workbench.cli.made_rows import is_for_certain_rows
 from workbench.cli.options import (
     COULD_NOT_RUN,
     Commands,
@@ -224,7 +223,7 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
     can_run = facts.samples is not None and _contents().has_completions(facts.samples)
     if facts.suite is not None and can_run:
         return f"workbench run {path} {path}{columns}{platform}"
-    if facts.suite is not None and is_for_certain_rows(facts.suite):
+    if facts.suite is not None and _is_for_certain_rows(facts.suite):
         # Made rows have other values, so that the graders would not apply to them.
         made = f"promptfoo eval -c {path} -o results.json\n" if "promptfoo" in facts.kind else ""
         return f"{made}workbench run {path} {'results.json' if made else 'rows.jsonl'}{platform}"
@@ -241,6 +240,12 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
     name = next(name for name in itertools.chain(["grader.py"], numbered) if not Path(name).exists())
     lazy = " --overview graded" if rows.is_lazy else ""
     return f"cat > {name} <<'END'\n{_first_grader(rows)}END\nworkbench run {name} {path}{columns}{lazy}"
+
+
+def _is_for_certain_rows(suite: wb.Suite) -> bool:
+    from workbench.probes.made_rows import is_for_certain_rows
+
+    return is_for_certain_rows(suite)
 
 
 def _first_grader(rows: wb.Samples) -> str:
