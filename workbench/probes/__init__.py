@@ -309,7 +309,7 @@ def _mined(suite: Suite, columns: Sequence[str]) -> Mined:
         return mined[0]
     joined = {
         name: tuple(dict.fromkeys(item for one in mined for item in getattr(one, name)))
-        for name in ("words", "heaps", "numbers", "keys", "frames", "signs", "missing")
+        for name in ("words", "heaps", "numbers", "keys", "frames", "signs", "missing", "parameters")
     }
     text = "\n".join(one.text for one in mined)
     return Mined(

@@ -37,6 +37,10 @@ COPIED = Variant(
     "number-copied", "reject", "a completion whose result is a number copied from the prompt", lambda _: (), alarm="always", rank=27,
     least=_MIN_ROWS, judges=False, asked=True, advice="reject what the prompt itself states: the result has to be worked out",
 )  # fmt: skip
+PLACED = Variant(
+    "in-another-place", "reject", "what the prompt requires at the start or at the end, in another place", lambda _: (), alarm="always",
+    rank=30, least=_MIN_ROWS, judges=False, asked=True, advice="use startswith or endswith on the stripped completion, or \\A and \\Z",
+)  # fmt: skip
 ANY_ROW = Variant(
     "any-row", "reject", "the accepted completions of other rows", lambda _: (), alarm="always", rank=48, least=3, judges=False,
     question=True, asked=True, advice="compare the completion with what is given in its row",
@@ -56,6 +60,7 @@ def controlled(board: Board, base: Base) -> list[Family]:
         _copied(board, base, rows),
         _capitals(board, base, rows),
         _both(board, base, rows),
+        _placed(board, base, rows),
         _any_row(board, base),
     ]
     return families_of_pairs(board, base, made)
@@ -152,6 +157,33 @@ def _capitals(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
     return CAPITALS, {
         (row.number, other): _takes(board, base, row, control) and not _takes(board, base, row, plain)
         for row, control, plain, other in changed
+    }
+
+
+_AT_START = re.compile(
+    r"\b(?:start|begin)(?:s|ning)? (?:(?:your|the|its|each|every) \w+ )?with\b", re.IGNORECASE
+)
+_AT_END = re.compile(
+    r"\bat the (?:very )?end of (?:your|the)\b|\b(?:end|finish|close)(?:es|s)? (?:(?:your|the|its) \w+ |it )?with\b",
+    re.IGNORECASE,
+)
+_OPENING = "Well, there is something to add first."
+
+
+def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Completions with their start after another line, or with their last line first; without it they have to be rejected."""
+    changed: list[tuple[ProbeRow, str, str]] = []
+    for row in rows:
+        for text in () if base.distinct else row.shortest_accepted()[:1]:
+            words, lines = text.split(" "), text.strip().splitlines()
+            if _AT_START.search(row.prompt) and len(words) > 4:
+                changed.append((row, " ".join(words[4:]), f"{_OPENING}\n{text}"))
+            elif _AT_END.search(row.prompt) and len(lines) > 1:
+                changed.append((row, "\n".join(lines[:-1]), "\n".join([lines[-1], *lines[:-1]])))
+    board.grade([(row.number, control) for row, control, _ in changed])
+    return PLACED, {
+        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
+        for row, control, text in changed
     }
 
 

@@ -76,9 +76,9 @@ class ProbeCase:
 
     @cached_property
     def is_rule(self) -> bool:
-        """Whether it reads no reference and rejects some of the rows' own completions: a text without content may keep its rule."""
+        """Whether rows have no reference and it rejects some of their completions: a text without content may keep its rule."""
         rejected = any(text not in row.accepted for row in self.base.rows for text in row.own)
-        return rejected and not self.base.distinct and not self.reads
+        return rejected and not self.base.distinct
 
     def does(self, name: str) -> bool:
         """Whether the texts of a transformation are graded right in nearly all rows."""

@@ -115,7 +115,9 @@ def _by_field(texts: Sequence[str]) -> Iterator[str]:
     after = os.path.commonprefix([rest[::-1] for rest in rests])[::-1]  # noqa: RUF071
     after = after[len(re.match(r"\w*", after)[0]) :]  # type: ignore[index]
     rows = [rest[: len(rest) - len(after)].split(",") for rest in rests]
-    if len(set(map(len, rows))) != 1 or max(map(len, rests)) > _SHORT:
+    # In a sentence, all words may be correct wherever one of them is required.
+    is_sentence = len(rows[0]) == 1 and re.search(r"\w[ \n]*\Z", before) is not None
+    if is_sentence or len(set(map(len, rows))) != 1 or max(map(len, rests)) > _SHORT:
         return
     fields = [list(dict.fromkeys(value.strip() for value in values)) for values in zip(*rows, strict=True)]
     if all(fields) and any(len(values) > 1 for values in fields):

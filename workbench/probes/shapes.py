@@ -44,6 +44,7 @@ class Mined:
         readable: Whether there was a text to read.
         signs: Places in it that are known causes of holes.
         missing: Names of columns that it looks up and no row has.
+        parameters: Columns that its functions take as parameters, as trainers pass them, and use.
     """
 
     text: str = ""
@@ -56,10 +57,14 @@ class Mined:
     readable: bool = False
     signs: tuple[Sign, ...] = ()
     missing: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
 
     def names(self, column: object) -> bool:
-        """Whether the source has the name of a column as a text."""
-        return re.search(rf"[\"']{re.escape(str(column))}[\"']", self.text) is not None
+        """Whether the source has the name of a column as a text, or as a parameter that it uses."""
+        return (
+            str(column) in self.parameters
+            or re.search(rf"[\"']{re.escape(str(column))}[\"']", self.text) is not None
+        )
 
     def reads(self, names: Iterable[str]) -> bool:
         """Whether the text looks the reference up, by a usual name or by one of the columns' names."""
@@ -121,7 +126,20 @@ def _of_source(text: str, columns: frozenset[str]) -> Mined:
     strings = [node.value for node in constants if isinstance(node.value, str)]
     numbers = [node.value for node in constants if type(node.value) is int]
     rubric = "\n".join(str(node.value) for node in _docstrings(tree))
-    return _mined(text, strings, list(_heaps(tree)), numbers, rubric, columns)
+    mined = _mined(text, strings, list(_heaps(tree)), numbers, rubric, columns)
+    return replace(mined, parameters=tuple(sorted(columns & set(_parameters(tree)))))
+
+
+def _parameters(tree: ast.Module) -> Iterator[str]:
+    """The parameters of functions that these read."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            read = {
+                one.id
+                for one in ast.walk(node)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+            }
+            yield from (one.arg for one in (*node.args.args, *node.args.kwonlyargs) if one.arg in read)
 
 
 def _mined(
