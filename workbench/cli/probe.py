@@ -133,7 +133,7 @@ def _rows(
 ) -> tuple[wb.Samples, str]:
     """The rows to probe on: those given, those in the graders' file, or made ones; and a line on what they are."""
     if options.samples is not None:
-        samples = wb.read_samples(options.samples, columns=columns)
+        samples = wb.read_samples(options.samples, columns=columns, join=options.join)
         return samples, in_shell(samples.reading)
     from workbench.probes.made_rows import rows_for
 

@@ -185,7 +185,8 @@ def _role_notes(table: Table) -> Iterator[str]:
 def _missing_prompt(table: Table, free: Sequence[str]) -> Iterator[str]:
     is_found = bool(table.roles.keys() & {"prompt", "instruction", "messages"})
     if (free or table.is_batch) and not is_found and "prompt" not in table.given:
-        yield f"no prompt was found, so judges that use one cannot grade these rows{_left_over(free, table, 'prompt')}"
+        requests = "; to add the requests of the batch: join='batch_input.jsonl'" if table.is_batch else ""
+        yield f"no prompt was found, so judges that use one cannot grade these rows{_left_over(free, table, 'prompt')}{requests}"
 
 
 def _missing_reference(table: Table, free: Sequence[str]) -> Iterator[str]:

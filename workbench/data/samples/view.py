@@ -91,6 +91,7 @@ class Samples(RowView, Displayed):
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
     ) -> None:
         loaded, of_nested = unnested(load(data, source), columns)
+        of_nested = (*loaded.notes, *of_nested)
         loaded, columns, of_shape = shaped(loaded, columns, source)
         loaded, columns, of_rows = expanded(with_nested(loaded, columns), columns)
         table = Table(

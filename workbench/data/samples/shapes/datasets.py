@@ -281,7 +281,7 @@ def judgement(row: Row) -> ShapedRow:
     "questions of MT-Bench or Arena-Hard", "question_id|uid", "turns.0", "category|cluster",
     example={"question_id": 81, "category": "math", "turns": ["2+2?", "And 3+3?"], "reference": ["4", "6"]},
     fits=lambda names, _: "choices" not in names,
-    no_completions="the completions are in another file: read model_answer/*.jsonl with wb.read_samples",
+    no_completions="the completions are in another file; read it with these prompts: wb.read_samples('model_answer/MODEL.jsonl', join='question.jsonl')",
     takes="prompt from the first of turns; the completions are in another file",
 )  # fmt: skip
 def bench_question(row: Row) -> ShapedRow:

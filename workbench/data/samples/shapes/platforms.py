@@ -114,7 +114,7 @@ def response(row: Row) -> ShapedRow:
     "OpenAI batch input", "custom_id", "method|url", "body",
     example={"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user", "content": "2+2?"}]}},
     fits=lambda names, _: not {"response", "result"} & set(names),
-    no_completions="this is the input of a batch; join its output: wb.read_samples(output.merge(input, on='custom_id')), both read with pandas.read_json(..., lines=True)",
+    no_completions="this is the input of a batch; read its output with it: wb.read_samples('output.jsonl', join='input.jsonl'), or --join in the shell",
     takes="prompt from body; it has no completions",
 )  # fmt: skip
 def batch_input(row: Row) -> ShapedRow:
