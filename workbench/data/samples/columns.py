@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
-from workbench.data.row_columns import REFERENCE_NAMES
+from workbench.data.samples.column_names import ROLES, VERDICT_NAMES
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
     Peek,
@@ -22,64 +22,6 @@ from workbench.data.samples.proposals import (
     proposed,
     several_for,
 )
-
-ROLES: Mapping[str, tuple[str, ...]] = {
-    "messages": ("messages",),
-    "system": ("system", "system_prompt", "systemInstruction", "system_instruction", "system_message"),
-    "instruction": ("instruction",),
-    "prompt": (
-        "prompt",
-        "input",
-        "question",
-        "user",
-        "user_input",
-        "user_question",
-        "user_query",
-        "user_message",
-        "query",
-        "problem",
-        "inputs",
-        "request",
-        "request_body",
-        "origin_prompt",
-        "gen_ai.input.messages",
-        "attributes.llm.input_messages",
-        "attributes.input.value",
-    ),
-    "completion": (
-        "completion",
-        "output",
-        "response",
-        "assistant",
-        "generated_text",
-        "prediction",
-        "model_output",
-        "model_outputs",
-        "model_response",
-        "actual_output",
-        "model_answer",
-        "generated_answer",
-        "generated_response",
-        "outputs",
-        "generation",
-        "response_body",
-        "gen_ai.output.messages",
-        "attributes.llm.output_messages",
-        "attributes.output.value",
-    ),
-    "tools": ("tools",),
-    "reference": REFERENCE_NAMES,
-    "group": ("group",),
-    "id": ("id",),
-    "metadata": ("metadata",),
-}
-"""Role to the column names by which it is recognised; the first listed name has priority."""
-
-VERDICT_NAMES = ("label", "answer", "gold", "target")
-"""Names of a reference that may contain verdicts instead."""
-
-LABEL_NAMES = ROLES["reference"][:5]
-"""Names under which graders find the label of a trainer that passes it without its column's name."""
 
 _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
     "messages": (
@@ -435,8 +377,9 @@ def _among(names: Sequence[str], peek: Peek, taken: Sequence[str]) -> str:
     found = several_for("completion", names, peek, taken=taken) or nested_texts(names, peek, taken=taken)
     if not found:
         return _way_out({})
-    listed = " or ".join(map(repr, found[:4]))
-    return f"map the completion, {listed}, if it is one: {mapping_text({'completion': found[0]})}"
+    if len(found) == 1:
+        return _way_out({"completion": found[0]})
+    return f"map the completions, which may be in {' or '.join(map(repr, found[:4]))}: columns={{'completion': ...}}"
 
 
 def no_answers(rows: int, names: Sequence[str], roles: Mapping[str, str], source: str) -> SamplesError:

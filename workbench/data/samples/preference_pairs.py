@@ -16,7 +16,8 @@ import pandas as pd
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import chat_of
-from workbench.data.samples.columns import COMPLETION_NAMES, ROLES, recognise
+from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.columns import COMPLETION_NAMES, recognise
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.proposals import PEEKED, are_completions, could_be_read
 from workbench.data.samples.repeated_rows import cells_as_column, group_names, repeated

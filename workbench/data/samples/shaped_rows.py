@@ -13,7 +13,8 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
 from workbench.data.samples.cells import CellFault
-from workbench.data.samples.columns import ROLES, recognise
+from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.columns import recognise
 from workbench.data.samples.old_grades import are_scores, column_scores, is_scored
 from workbench.data.samples.parquet_columns import ParquetColumns
 from workbench.data.samples.plain import NotPlainError, is_missing
