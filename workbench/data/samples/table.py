@@ -361,16 +361,12 @@ class Table:
     def error(self, row: int, fault: CellFault) -> SamplesError:
         """The error to raise for one row's fault."""
         names = ", ".join(map(repr, self._names[:30]))
-        start = (
-            "read rows that have a completion" if fault.kind is ErrorKind.NO_COMPLETION else "fix the cell"
-        )
+        has_none = fault.kind is ErrorKind.NO_COMPLETION
+        start = "read rows that have a completion" if has_none else "fix the cell"
         return SamplesError(
-            f"row {row} cannot be read",
-            where=self.place(row, fault.column),
-            found=fault.found,
-            expected=fault.expected,
+            f"row {row} cannot be read", where=self.place(row, fault.column), found=fault.found, expected=fault.expected,
             hint=f"{start}, or map another column; there are {names}",
-        )
+        )  # fmt: skip
 
     def check_some_row_reads(self) -> None:
         """Refuse a dataset without a single readable row.
