@@ -51,7 +51,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
         "attributes.output.value",
     ),
     "tools": ("tools",),
-    "reference": REFERENCE_NAMES,
+    "reference": (*REFERENCE_NAMES, "targets", "best_answer", "ground_truth_answer"),
     "group": ("group",),
     "id": ("id",),
     "metadata": ("metadata",),
