@@ -69,7 +69,8 @@ def joined(loaded: Loaded, other: Loaded, source: str, name: str) -> Loaded:
         if column not in left.columns
     }
     note = f"{n_found:,} of {counted(len(left), 'row')} joined with {name} by {key!r}: columns {', '.join(map(repr, new)) or '(none)'}"
-    return replace(loaded, frame=left.assign(**new), notes=(*loaded.notes, note))
+    notes = (note,) if n_found < len(left) else ()
+    return replace(loaded, frame=left.assign(**new), notes=(*loaded.notes, *notes))
 
 
 def _key(left: pd.DataFrame, right: pd.DataFrame) -> str | None:
