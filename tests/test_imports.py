@@ -21,14 +21,9 @@ LATE = {
     "cli/file_facts.py": {
         "workbench.deploy.guard.baseline",
         "workbench.formats",
+        "workbench.probes.made_rows",
     },
-    "cli/made_rows.py": {
-        "workbench.graders",
-        "workbench.graders.capture.analysis",
-        "workbench.graders.combine",
-        "workbench.graders.code.custom",
-        "workbench.graders.serialization",
-    },
+    "cli/probe.py": {"workbench.probes.made_rows"},
     "cli/serve.py": {
         "workbench.graders.serialization",
         "workbench.deploy.serve",
@@ -42,6 +37,7 @@ LATE = {
         "workbench.formats.shared.writing",
         "workbench.graders.code.custom",
         "workbench.graders.serialization",
+        "workbench.probes.made_rows",
         "workbench.report.cases",
         "workbench.report.validation_set",
     },

@@ -37,6 +37,14 @@ def test_demo_does_the_main_job(tmp_path, capsys):
     assert "<html" in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
+def test_demo_prints_one_json_document(tmp_path, capsys):
+    """With the summary, the findings and the files; all else is on stderr."""
+    assert main(["demo", "--json", "--out", str(tmp_path / "out")]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["rows"] == 1920
+    assert [Path(path).name for path in printed["files"]] == ["graders.json", "report.html"]
+
+
 def test_validate_then_run(files, capsys):
     """A module is proved and saved, and the saved file grades samples."""
     assert main(["validate", str(files / "g.py"), "--out", str(files / "g.json")]) == 0

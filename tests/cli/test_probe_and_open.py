@@ -255,3 +255,20 @@ def test_columns_of_templates_are_made(folder, capsys):
     said = capsys.readouterr()
     assert "also as 'expected'" in said.err
     assert "verdict: match: no error found" in said.out
+
+
+def test_a_missing_column_is_named_and_joined(folder, capsys):
+    """The columns that graders read are listed; a run without them names the option, and the run with it scores."""
+    (folder / "eval.json").write_text(json.dumps(EXPORT["eval"]), "utf-8")
+    rows = [{"custom_id": f"r{n}", "prompt": f"{n}?", "completion": str(n)} for n in range(4)]
+    items = [{"custom_id": f"r{n}", "item": {"expected": str(n)}} for n in range(4)]
+    (folder / "plain.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, items)), "utf-8")
+    assert main(["open", "eval.json"]) == 0
+    assert "columns that they read: 'expected'" in capsys.readouterr().out
+    assert main(["run", "eval.json", "plain.jsonl"]) == 1
+    assert "reads 'expected', which the rows do not have" in capsys.readouterr().err
+    assert main(["run", "eval.json", "plain.jsonl", "--join", "items.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["graders"][0]["mean"] == 1.0
+    assert main(["open", "plain.jsonl", "--join", "items.jsonl"]) == 0
+    assert "workbench run grader.py plain.jsonl --join items.jsonl" in capsys.readouterr().out

@@ -84,6 +84,8 @@ PYTHON = {
     "Phoenix": "@create_evaluator(name='near', kind='code')\ndef near(output, expected):\n    return 1.0\n",
     "Nova": "def lambda_handler(event, context):\n    return [{'id': r['id'], 'aggregate_reward_score': 0.4} for r in event]\n",
     "makes a reward": "def get_near(scale=0.5):\n    def near(completions, river, **kw):\n        return [scale]\n    return near\n",
+    "LangChain": "from langchain.evaluation import load_evaluator\nev = load_evaluator('criteria')\n",
+    "reward manager": "class OwnRewardManager:\n    def __call__(self, data, return_dict=False):\n        return 1\n",
     "reward class": "class Near:\n    def __call__(self, completions, **kw):\n        return [1.0 for _ in completions]\n",
 }
 DOCUMENTS = {
@@ -93,6 +95,37 @@ DOCUMENTS = {
     "lm-evaluation-harness": {"task": "rivers", "doc_to_target": "{{answer}}", "metric_list": []},
     "log of inspect_ai": {"version": 2, "eval": {}, "results": {}, "samples": []},
     "OTLP": {"resourceSpans": []},
+    "registry of openai/evals": {"m.dev.v0": {"class": "evals.elsuite.basic.match:Match", "args": {}}},
+    "model-graded eval of openai/evals": {"fact": {"prompt": "{completion}?", "choice_strings": "AB"}},
+    "Agent Development Kit": {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}},
+    "GitHub Models": {
+        "name": "r",
+        "messages": [],
+        "testData": [],
+        "evaluators": [{"name": "has", "string": {"contains": "x"}}],
+    },
+    "JSON Schema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {}},
+    "rubric of criteria": [{"criterion": "Names the river", "points": 5}],
+    "custom metric of a Bedrock job": {
+        "customMetricDefinition": {"name": "kind", "instructions": "{{prediction}}?"}
+    },
+    "Langfuse": {"name": "kind", "prompt": "Is {{generation}} kind?", "outputSchema": {}, "vars": []},
+}
+TEXTS = {
+    "Guardrails": ("x.rail", "<rail version='0.1'><output></output></rail>"),
+    "TypeScript": (
+        "x.eval.ts",
+        'import { Eval } from "braintrust";\nEval("r", { scores: [Levenshtein] });\n',
+    ),
+    "module of TypeScript": (
+        "s.ts",
+        'import { createScorer } from "@mastra/core/scores";\nexport const s = createScorer({});\n',
+    ),
+    "Prompty": ("k.prompty", "---\nname: kind\nmodel:\n  api: chat\n---\nsystem:\nIs {{response}} kind?\n"),
+    "promptfoo in JavaScript": (
+        "promptfooconfig.js",
+        "module.exports = { prompts: ['{{q}}'], tests: [{ assert: [] }] };\n",
+    ),
 }
 
 
@@ -106,6 +139,21 @@ def test_a_file_of_another_tool_is_refused_by_its_name(tool):
     assert "format=" not in caught.value.hint
 
 
+@pytest.mark.parametrize("tool", TEXTS)
+def test_a_file_of_another_language_is_refused_by_its_tool(tool):
+    """Neither as Python nor as a script."""
+    where, text = TEXTS[tool]
+    with pytest.raises(FormatError, match=tool) as caught:
+        wb.loads(text, where=where)
+    assert caught.value.hint.startswith("write")
+
+
+def test_a_script_with_such_words_is_read():
+    """An assertion in JavaScript that has no tests."""
+    text = "module.exports = (output, context) => ({ pass: output.includes('tests:'), score: 1 });\n"
+    assert wb.loads(text, where="a.js").grader.kind == "script"
+
+
 def test_hints_name_what_exists():
     """Every `wb.name` in a hint about another tool is a public name."""
     import re
@@ -117,6 +165,7 @@ def test_hints_name_what_exists():
     files = [
         "shared/known_tools.py",
         "shared/training_code.py",
+        "shared/evaluator_rules.py",
         "platforms/openai/held.py",
         *(f"platforms/promptfoo/{name}.py" for name in ("__init__", "assertions", "cases", "scripts")),
     ]
@@ -164,8 +213,8 @@ def test_a_helper_is_not_a_grader(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["class A:\n" + "          \n" * 400, "def f(x):\n" + "    \t    x\n" * 400, "def f(" + ")" * 20_000, "class A:\n    x\n" * 5_000],
-    ids=["blanks", "indented", "parentheses", "classes"],
+    ["class A:\n" + "          \n" * 400, "def f(x):\n" + "    \t    x\n" * 400, "def f(" + ")" * 20_000, "class A:\n    x\n" * 5_000, "prompts: tests: module.exports = " * 5_000],
+    ids=["blanks", "indented", "parentheses", "classes", "configs"],
 )  # fmt: skip
 def test_a_text_of_many_blanks_is_searched_at_once(text):
     """Each line can be matched in one way only: with several, the first two of these would not end."""

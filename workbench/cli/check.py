@@ -155,7 +155,7 @@ def _check(options: argparse.Namespace) -> int:
     files = options.rows or _own_rows(options.graders)
     columns = columns_of(options.columns)
     suite = read_suite(options.graders, options)
-    data = [wb.read_samples(path, columns=columns) for path in files]
+    data = [wb.read_samples(path, columns=columns, join=options.join) for path in files]
     for samples in data:
         say(in_shell(samples.reading), error=True)
     result = _result(options, suite, data, files)

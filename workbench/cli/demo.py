@@ -8,10 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import workbench as wb
-from workbench.cli.options import COULD_NOT_RUN, Commands, make_folder, say
+from workbench.cli.options import COULD_NOT_RUN, Commands, add_json, make_folder, messages_to_stderr, say
+from workbench.cli.output import print_json, report_json
 
 
 def add(commands: Commands) -> None:
@@ -20,6 +23,7 @@ def add(commands: Commands) -> None:
     demo.add_argument(
         "--out", type=Path, default=Path("workbench-demo"), help="folder for graders.json and report.html"
     )
+    add_json(demo)
     demo.set_defaults(command=_demo)
 
 
@@ -35,18 +39,27 @@ def _demo(options: argparse.Namespace) -> int:
     from workbench.data.demo import GRADERS, demo_samples
 
     make_folder(options.out)
+    tell = partial(say, error=options.json)
     graders = [wb.grader(function) for function in GRADERS]
     for item in graders:
         validation = item.validate()
-        say(f"\n{item.name}: {item.description}\n{validation}")
+        tell(f"\n{item.name}: {item.description}\n{validation}")
         validation.raise_for_failure()
     samples = demo_samples()
-    say(f"\nGrading {len(samples):,} bundled samples with {len(graders)} graders ...")
-    report = wb.Suite(graders).run(samples, labels="good")
-    say(f"\n{report}\n")
-    say(f"wrote {wb.save(graders, options.out / 'graders.json')}")
-    say(f"wrote {report.to_html(options.out / 'report.html')}")
-    say("next:  workbench lab   (opens the quickstart notebook; needs: pip install '.[lab]')")
+    tell(f"\nGrading {len(samples):,} bundled samples with {len(graders)} graders ...")
+    with messages_to_stderr() if options.json else nullcontext():
+        report = wb.Suite(graders).run(samples, labels="good")
+        written = [
+            wb.save(graders, options.out / "graders.json"),
+            report.to_html(options.out / "report.html"),
+        ]
+    tell(f"\n{report}\n")
+    for path in written:
+        tell(f"wrote {path}")
+    if options.json:
+        print_json({**report_json(report), "files": list(map(str, written))})
+    else:
+        say("next:  workbench lab   (opens the quickstart notebook; needs: pip install '.[lab]')")
     return 0
 
 

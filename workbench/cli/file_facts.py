@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 import workbench as wb
-from workbench.cli.made_rows import is_for_certain_rows
 from workbench.cli.options import (
     COULD_NOT_RUN,
     Commands,
@@ -164,7 +163,7 @@ def _add_contents(facts: FileFacts, options: argparse.Namespace) -> None:
         path,
         lambda path: read_suite(path, options),
         lambda path: wb.read_samples(
-            path, columns=columns_of(options.columns), lazy=path.is_dir() or is_large
+            path, columns=columns_of(options.columns), lazy=path.is_dir() or is_large, join=options.join
         ),
         format=options.format,
     )
@@ -196,6 +195,14 @@ def _grader_lines(suite: wb.Suite) -> Iterator[str]:
         yield f"    {one_line(entry.name, 60)} ({entry.grader.kind}){about}"
     if len(suite.entries) > _SHOWN:
         yield f"    and {len(suite.entries) - _SHOWN} more"
+    if names := _columns_read(suite):
+        yield f"  columns that they read: {', '.join(repr(one_line(name, 40)) for name in names[:_SHOWN])}"
+
+
+def _columns_read(suite: wb.Suite) -> list[str]:
+    from workbench.probes.made_rows import named_columns
+
+    return sorted({name for entry in suite.entries for name in named_columns(entry.grader)})
 
 
 def _row_lines(samples: wb.Samples) -> Iterator[str]:
@@ -220,11 +227,12 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
     """The next command, with the file's name."""
     path = shlex.quote(str(facts.path))
     columns = "".join(f" --columns {shlex.quote(pair)}" for pair in options.columns)
+    columns += "".join(f" --join {shlex.quote(str(one))}" for one in options.join or ())
     platform = f" --from {options.format}" if options.format else ""
     can_run = facts.samples is not None and _contents().has_completions(facts.samples)
     if facts.suite is not None and can_run:
         return f"workbench run {path} {path}{columns}{platform}"
-    if facts.suite is not None and is_for_certain_rows(facts.suite):
+    if facts.suite is not None and _is_for_certain_rows(facts.suite):
         # Made rows have other values, so that the graders would not apply to them.
         made = f"promptfoo eval -c {path} -o results.json\n" if "promptfoo" in facts.kind else ""
         return f"{made}workbench run {path} {'results.json' if made else 'rows.jsonl'}{platform}"
@@ -241,6 +249,12 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
     name = next(name for name in itertools.chain(["grader.py"], numbered) if not Path(name).exists())
     lazy = " --overview graded" if rows.is_lazy else ""
     return f"cat > {name} <<'END'\n{_first_grader(rows)}END\nworkbench run {name} {path}{columns}{lazy}"
+
+
+def _is_for_certain_rows(suite: wb.Suite) -> bool:
+    from workbench.probes.made_rows import is_for_certain_rows
+
+    return is_for_certain_rows(suite)
 
 
 def _first_grader(rows: wb.Samples) -> str:
@@ -270,6 +284,7 @@ def _as_json(facts: FileFacts) -> dict[str, Any]:
             {"name": entry.name, "kind": entry.grader.kind, "description": entry.grader.description}
             for entry in facts.suite.entries
         ]
+        found["columns_read"] = _columns_read(facts.suite)
     if facts.samples is not None:
         rows = facts.samples
         found["rows"] = {

@@ -42,6 +42,7 @@ _OPTIONS = (
     (re.compile(r"\breference='([\w.-]+)'"), r"--reference \1"),
     (re.compile(r'\bSet on_error to "raise" or a number'), "--on-error NUMBER chooses one"),
     (re.compile(r"\bpass allow_unvalidated=True"), "--allow-unvalidated"),
+    (re.compile(r"\bjoin='([\w.-]+)'"), r"--join \1"),
 )
 """Settings in Python to the command line's options."""
 
@@ -125,6 +126,10 @@ def add_columns(command: argparse.ArgumentParser) -> None:
         metavar="ROLE=NAME",
         help="column of a role, e.g. completion=out; repeat the option for several roles",
     )
+    command.add_argument(
+        "--join", action="append", type=Path, metavar="FILE",
+        help="add the columns of the rows with the same id, such as the requests of a batch or the items of an eval",
+    )  # fmt: skip
 
 
 def columns_of(pairs: Sequence[str]) -> dict[str, str | None]:
@@ -182,7 +187,7 @@ def trial_rows(options: argparse.Namespace) -> wb.Samples | None:
     """The rows of --samples; None without that option."""
     if options.samples is None:
         return None
-    return wb.read_samples(options.samples, columns=columns_of(options.columns))
+    return wb.read_samples(options.samples, columns=columns_of(options.columns), join=options.join)
 
 
 def make_folder(folder: Path) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import workbench as wb
-from workbench.cli.made_rows import made_rows
 from workbench.cli.options import (
     COULD_NOT_RUN,
     EXIT_CODES,
     VERDICT,
     Commands,
+    UsageError,
     add_columns,
     add_json,
     add_reading,
@@ -133,17 +133,18 @@ def _rows(
 ) -> tuple[wb.Samples, str]:
     """The rows to probe on: those given, those in the graders' file, or made ones; and a line on what they are."""
     if options.samples is not None:
-        samples = wb.read_samples(options.samples, columns=columns)
+        samples = wb.read_samples(options.samples, columns=columns, join=options.join)
         return samples, in_shell(samples.reading)
-    if options.graders.is_file() and options.graders.suffix.lower() != ".py":
-        try:
-            samples = wb.read_samples(options.graders, columns=columns)
-            samples.require_answers()
-        except (wb.errors.WorkbenchError, ValueError):
-            pass  # a file of graders without rows
-        else:
-            return samples, f"rows of the file itself: {in_shell(samples.reading)}"
-    return made_rows(suite)
+    from workbench.probes.made_rows import rows_for
+
+    try:
+        samples, origin = rows_for(suite, options.graders, columns)
+    except wb.errors.SamplesError as error:
+        raise UsageError(
+            error.what, where=error.where, found=error.found, hint=f"{error.hint}: --samples FILE"
+        ) from error
+    more = ": --samples FILE" if samples.source == _MADE else ""
+    return samples, f"{in_shell(origin)}{more}"
 
 
 def _targets(suite: wb.Suite) -> list[Any]:

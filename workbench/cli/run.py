@@ -195,7 +195,7 @@ def _run(options: argparse.Namespace) -> int:
     check_one_input(options.graders, options.samples)
     columns = columns_of(options.columns)
     graders = read_suite(options.graders, options)
-    samples = wb.read_samples(options.samples, columns=columns)
+    samples = wb.read_samples(options.samples, columns=columns, join=options.join)
     if options.draw is not None:
         samples = samples.draw(options.draw, seed=options.seed)
     if options.certificate:
@@ -210,8 +210,23 @@ def _run(options: argparse.Namespace) -> int:
     for path in _written(report, graders, options):
         say(f"wrote {path}", error=options.json)
     send_events(options, [report])
+    _say_missing_columns(graders, samples, report)
     _say_not_probed(graders, options)
     return _exit_code(report, report.gate, options.fail_on)
+
+
+def _say_missing_columns(graders: wb.Suite, samples: wb.Samples, report: Report) -> None:
+    """The columns that graders name and the rows lack, for graders without a score."""
+    from workbench.probes.made_rows import named_columns
+
+    for entry in graders.entries:
+        lacking = sorted(named_columns(entry.grader) - {*map(str, samples.column_names), "reference"})
+        if lacking and not report.grades[entry.name].n_scored:
+            names = ", ".join(repr(one_line(name, 40)) for name in lacking[:5])
+            say(
+                f"{one_line(entry.name, 60)} reads {names}, which the rows do not have; add the file that has "
+                f"{'it' if len(lacking) == 1 else 'them'}, with the same ids: --join FILE", error=True,
+            )  # fmt: skip
 
 
 def _written(report: Report, graders: wb.Suite, options: argparse.Namespace) -> Iterator[Path]:
@@ -311,8 +326,9 @@ def _run_overview(options: argparse.Namespace) -> int:
     graders = read_suite(options.graders, options)
     path: Path = options.samples
     samples = wb.read_samples(
-        path, columns=columns_of(options.columns), lazy=path.is_dir() or path.suffix.lower() == ".parquet"
-    )
+        path, columns=columns_of(options.columns), join=options.join,
+        lazy=not options.join and (path.is_dir() or path.suffix.lower() == ".parquet"),
+    )  # fmt: skip
     labels: Any = _labels(options.labels)
     with messages_to_stderr():
         overview = graders.overview(

@@ -26,7 +26,7 @@ from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.columns import ROLES
+from workbench.data.samples.column_names import ROLES
 from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.arguments import with_call_help
 from workbench.graders.concurrent_rows import Control, RowRun

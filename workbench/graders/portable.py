@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from workbench.core.python_text import parse
-from workbench.data.samples.columns import ROLES
+from workbench.data.samples.column_names import ROLES
 from workbench.graders.base import Grader
 from workbench.graders.portable_rule import Portable, article, refusal
 

@@ -16,7 +16,7 @@ from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import SCORED, Grades, RowNotes
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.columns import ROLES
+from workbench.data.samples.column_names import ROLES
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders.base import Grader, error_of
 from workbench.graders.concurrent_rows import Control

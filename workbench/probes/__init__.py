@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
+from workbench.core.discovery import higher_level
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import ReportError
 from workbench.core.progress import Bar, OnProgress
@@ -23,6 +25,7 @@ from workbench.probes.board import Board, Pair, as_suite, without_prompts
 from workbench.probes.column_values import of_columns
 from workbench.probes.controlled import controlled, misnamed
 from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
+from workbench.probes.made_rows import rows_for
 from workbench.probes.probe_basis import Base, establish
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.references import MOST, AcceptanceRule, rule_of
@@ -97,7 +100,7 @@ _REGRADED = 48
 
 def probe(
     grader: Any,
-    samples: Any,
+    samples: Any = None,
     *,
     rows: int | None = None,
     tries: int | None = None,
@@ -114,9 +117,11 @@ def probe(
     finding is only what no sound grader does; what sound graders may do is listed in `notes`.
 
     Args:
-        grader: A grader, an `Entry`, or a suite that gives one score per row.
+        grader: A grader, an `Entry`, a suite that gives one score per row, a live function, or, as in `wb.read_graders`, a path
+            ("reward.py", or "reward.py:near" for one of several rewards) or the import path of a function.
         samples: As in `Suite.run`. With references, correct and wrong completions are known; without, only texts without
-            content are graded.
+            content are graded. By default the rows of the graders' file if it has any, else arithmetic tasks with the result
+            in each column that the grader names; the first of `run_notes` reports it.
         rows: Rows drawn, 40 by default, 6 for judges, which get about 40 requests per row.
         tries: Maximum number of texts of the search, 400 by default, 12 for judges; 0 for none.
         seed: For the rows drawn and the texts made: the same seed gives the same texts.
@@ -129,6 +134,7 @@ def probe(
 
     Raises:
         SamplesError: The samples cannot be read.
+        FormatError: A path that cannot be read.
         TypeError: `grader` is not a grader, a setting does not exist, or the seed is not a whole number.
         ValueError: A suite without one score per row, or fewer than one row or no tries.
         ReportError: A pass threshold that is not a finite number.
@@ -142,9 +148,12 @@ def probe(
     start = time.perf_counter()
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise TypeError(f"seed must be a whole number, not {seed!r}")
-    suite, run = as_suite(grader), ProbeRunSettings.of(settings)
+    suite, run = _suite_of(grader), ProbeRunSettings.of(settings)
     if against is not None:
         as_suite(against)  # rejected now rather than after thousands of texts
+    origin: list[str] = []
+    if samples is None:
+        samples, *origin = rows_for(suite, grader if isinstance(grader, str | os.PathLike) else "")
     judge = any(isinstance(part, Judge) for entry in suite.entries for part in parts(entry.grader))
     whole = as_samples(samples)
     mined = _mined(suite, _names(whole))
@@ -156,7 +165,24 @@ def probe(
         own=() if judge else drawn.own, deadline=_deadline(run.seconds, judge=judge),
     )  # fmt: skip
     result = _probed(_ProbePlan(board, mined, run, judge, count, seed, against))
-    return replace(result, seconds=time.perf_counter() - start)
+    return replace(result, seconds=time.perf_counter() - start, run_notes=(*origin, *result.run_notes))
+
+
+def _suite_of(grader: Any) -> Suite:
+    """The suite to probe, of one score per row.
+
+    Raises:
+        ValueError: A file with several graders, and no rule that combines them.
+    """
+    if not isinstance(grader, str | os.PathLike):
+        return as_suite(grader)
+    suite: Suite = higher_level("read_graders")(grader)
+    if len(suite.entries) > 1 and suite.combine is None:
+        names = ", ".join(entry.name for entry in suite.entries)
+        raise ValueError(
+            f"{os.fspath(grader)} has {len(suite.entries)} graders ({names}); name one, such as wb.probe({f'{os.fspath(grader)}:{suite.entries[0].name}'!r})"
+        )
+    return as_suite(suite)
 
 
 def _deadline(seconds: float | None, *, judge: bool) -> float | None:

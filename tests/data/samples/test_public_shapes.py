@@ -471,7 +471,7 @@ class TestProposals:
         """No column is proposed; all of them are listed."""
         with pytest.raises(SamplesError) as raised:
             wb.Contains(expected="x").run([row], progress=False)
-        assert raised.value.hint.endswith("columns={'completion': ...}")
+        assert "'completion': ...}" in raised.value.hint
         assert all(repr(name) in raised.value.found for name in row)
 
     @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.formats.targets.test_targets import GRADERS, TARGETS
 from workbench.core.grade import Grade
 from workbench.core.grades import Grades
 from workbench.data.row_columns import REFERENCE_NAMES
-from workbench.data.samples.columns import LABEL_NAMES
+from workbench.data.samples.column_names import LABEL_NAMES
 from workbench.formats.frame import combining, runtime
 from workbench.formats.targets.module import formula_in_python
 from workbench.formats.targets.parts import needs_namespace, read_names

@@ -120,7 +120,8 @@ def test_the_rest_of_a_dict_is_metadata():
         lambda thread: 1.0,
         lambda sample: 1.0,
         lambda text: 1.0,
-        lambda prompt, completion: 1.0,
+        lambda left, right: 1.0,
+        lambda prompt, style: 1.0,
         lambda a, b=1: 1.0,
         len,
     ],
@@ -133,7 +134,7 @@ def test_other_functions_have_no_form(fn):
 def test_a_function_of_unknown_parameters_is_refused():
     """As before, when it is given and not row by row."""
     with pytest.raises(TypeError, match="one parameter"):
-        wb.CustomGrader(lambda prompt, completion: 1.0)
+        wb.CustomGrader(lambda left, right: 1.0)
 
 
 def test_it_is_saved_by_its_import_path():
@@ -176,3 +177,72 @@ def test_the_command_line_takes_an_import_path(tmp_path, capsys):
     (tmp_path / "rows.jsonl").write_text('{"prompt": "q", "completion": "the Elbe", "solution": "Elbe"}\n')
     assert main(["run", f"{__name__}:accuracy_reward", str(tmp_path / "rows.jsonl")]) == 0
     assert "accuracy_reward" in capsys.readouterr().out
+
+
+class _Server:
+    """A resources server of NeMo Gym, whose models are those of pydantic."""
+
+    async def verify(self, body):
+        text = body.response.output[-1].content[-1].text
+        return _Verified(**body.model_dump(), reward=float(str(body.expected_answer) in text))
+
+
+class _Verified:
+    def __init__(self, **fields):
+        self.__dict__ |= fields
+
+
+class _Rubric:
+    """A rubric of OpenEnv, which is called through `__call__`."""
+
+    def __call__(self, action, observation):
+        return self.forward(action, observation)
+
+    def forward(self, action, observation):
+        return float(observation.reference in action.message)
+
+
+async def _of_a_rubric(prompt, completion, answer, state) -> float:
+    return float(
+        answer in completion[-1]["content"] and state["answer"] == answer and prompt[0]["role"] == "user"
+    )
+
+
+def _generic(prompt, completion, answer, **columns):
+    return {"score": float(answer in completion and "2+2" in prompt and columns["topic"] == "sums")}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [_of_a_rubric, _generic, _Server().verify, _Rubric()],
+    ids=["verifiers", "generic", "NeMo Gym", "OpenEnv"],
+)
+def test_a_function_is_called_by_the_names_of_its_parameters(function):
+    """With messages if it reads them, else with texts; a server's `verify` and a rubric get objects with attributes."""
+    rows = [
+        {"prompt": "2+2?", "completion": said, "answer": "4", "topic": "sums"} for said in ("It is 4.", "5")
+    ]
+    report = wb.read_graders(function).run(rows, progress=False)
+    assert not len(report.errors)
+    assert report.scores.iloc[:, 0].tolist() == [1.0, 0.0]
+
+
+def test_an_action_has_the_text_of_the_completion_only():
+    """Another field of an environment's action fails the row, with the way out."""
+
+    def rubric(action, observation):
+        return float(action.board == "x")
+
+    grade = wb.CustomGrader(rubric)(wb.StringThread([("user", "q"), ("assistant", "x")]))
+    assert "board" in grade.error.message
+    assert "function of a thread" in grade.error.message
+
+
+def test_a_reward_of_an_environment_is_refused():
+    """It has no parameter, so that nothing of a row reaches it."""
+
+    def get_reward():
+        return 1.0
+
+    with pytest.raises(TypeError, match="state of its environment"):
+        wb.CustomGrader(get_reward)

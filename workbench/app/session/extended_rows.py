@@ -12,7 +12,7 @@ from workbench.core.errors import SamplesError
 from workbench.core.grade import Grade
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples
-from workbench.data.samples.columns import ROLES
+from workbench.data.samples.column_names import ROLES
 from workbench.data.samples.shapes import Score
 from workbench.data.samples.source_file import Loaded
 

@@ -19,7 +19,7 @@ from workbench.core.errors import SamplesError
 from workbench.core.grade import Grade
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.columns import ROLES
+from workbench.data.samples.column_names import ROLES
 from workbench.graders import Entry, Grader
 from workbench.graders.base import as_sample
 from workbench.graders.rules.threads import reference_of

@@ -12,7 +12,10 @@ from workbench.core.discovery import load_modules
 from workbench.core.errors import SamplesError, SamplesWarning
 from workbench.data.samples import file_types, shapes
 from workbench.data.samples.file_types import load_file
+from workbench.data.samples.joined_rows import joined
+from workbench.data.samples.memory_rows import load
 from workbench.data.samples.sample import Sample
+from workbench.data.samples.source_file import Loaded
 from workbench.data.samples.view import Samples
 
 # Every module in these packages registers its readers, or shapes, when it is loaded.
@@ -29,6 +32,7 @@ def read_samples(
     strict: bool = True,
     lazy: bool = False,
     encoding: str | None = None,
+    join: Any = None,
 ) -> Samples:
     """Read samples from a file or from data in memory.
 
@@ -46,6 +50,8 @@ def read_samples(
             data larger than memory. Results are the same; `samples.frame` and the conditions of `samples.where` read
             everything. Its notes describe the first 10,000 rows.
         encoding: The encoding of a text file, such as "cp1252". None: UTF-8, or UTF-16 and UTF-32 by their byte order mark.
+        join: Rows with further columns, a path or data in memory, or a list of several: those with the same `custom_id`, `id`,
+            `question_id` or the like are joined, such as the requests of a batch or the items of an eval.
 
     Warns:
         SamplesWarning: Prompts that are empty, or one prompt for all rows; see `Samples.notes`.
@@ -53,7 +59,10 @@ def read_samples(
     Raises:
         SamplesError: The data cannot be read; the error gives file, line, column, found and expected.
     """
-    samples = _read(path_or_data, columns, strict, lazy, encoding)
+    if join is None:
+        samples = _read(path_or_data, columns, strict, lazy, encoding)
+    else:
+        samples = _read_joined(path_or_data, join, columns, (strict, lazy, encoding))
     for note in samples.notes:
         warnings.warn(note, SamplesWarning, stacklevel=2)
     return samples
@@ -76,6 +85,25 @@ def _read(
     return Samples(
         load_file(path, strict=strict, lazy=lazy, encoding=encoding), columns=columns, source=str(path)
     )
+
+
+def _read_joined(
+    path_or_data: Any, join: Any, columns: Mapping[str, str | None] | None, how: tuple[bool, bool, str | None]
+) -> Samples:
+    loaded, source = _loaded(path_or_data, *how)
+    several = isinstance(join, list | tuple) and all(isinstance(one, str | os.PathLike) for one in join)
+    for one in join if several else [join]:
+        other, name = _loaded(one, *how)
+        loaded = joined(loaded, other, source or "the rows", name or "the joined rows")
+    return Samples(loaded, columns=columns, source=source)
+
+
+def _loaded(data: Any, strict: bool, lazy: bool, encoding: str | None) -> tuple[Loaded, str]:
+    """Rows as a frame, and where they are from."""
+    if not isinstance(data, str | os.PathLike):
+        return load(data), ""
+    path = Path(data)
+    return load_file(path, strict=strict, lazy=lazy, encoding=encoding), str(path)
 
 
 def as_samples(data: Any) -> Samples:

@@ -24,6 +24,9 @@ _SPEAKERS = {
 }
 """Speaker name in lower case to the role of OpenAI's messages."""
 
+_SENDERS = ("sender", "speaker", "author")
+"""Keys of a message's speaker in exports of chats."""
+
 _LANGCHAIN = frozenset({"ai", "chat", "function", "human", "system", "tool"})
 _ITEMS = frozenset({"function_call", "function_call_output", "message", "reasoning"})
 _FOREIGN_KEYS = frozenset({"functionCall", "functionResponse", "function_call", "inlineData"})
@@ -60,6 +63,15 @@ def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
         return None
     chat = list(chain.from_iterable(one for one in found if one is not None))
     return None if strict and not all(_is_certain(message) for message in chat) else chat
+
+
+def turns_of_texts(value: Any) -> list[Any] | None:
+    """The messages of a list of texts, one for each turn, the user's first; None for anything else."""
+    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(one, str) for one in value):
+        return None
+    return [
+        {"role": "assistant" if number % 2 else "user", "content": said} for number, said in enumerate(value)
+    ]
 
 
 def is_chat_text(text: str) -> bool:
@@ -150,6 +162,8 @@ def _of_message(message: Mapping[str, Any]) -> list[Any] | None:
         return _named(message)
     if isinstance(message.get("from"), str) and "value" in message:
         return _sharegpt(message)
+    if (name := _sender(message)) is not None:
+        return _named({**{key: part for key, part in message.items() if key not in _SENDERS}, "role": name})
     if _type(message) in _LANGCHAIN and (isinstance(message.get("data"), Mapping) or "content" in message):
         return _langchain(message)
     if isinstance(message.get("message.role"), str):
@@ -157,6 +171,13 @@ def _of_message(message: Mapping[str, Any]) -> list[Any] | None:
         return _named(flat)
     inner = message.get("message")
     return _of_message(inner) if set(message) == {"message"} and isinstance(inner, Mapping) else None
+
+
+def _sender(message: Mapping[str, Any]) -> str | None:
+    """The speaker of a message under another name than `role`, if it is a known one and the message has content."""
+    name = next((message[key] for key in _SENDERS if isinstance(message.get(key), str)), "")
+    is_said = any(key in message for key in ("content", "text", "parts", "message"))
+    return name if is_said and name.casefold() in _SPEAKERS else None
 
 
 def _speaker(name: str) -> str:
@@ -167,11 +188,13 @@ def _named(message: Mapping[str, Any]) -> list[Any]:
     """A message with a role."""
     named = {**message, "role": _speaker(message["role"])}
     if "content" not in message:
-        parts = next((message[key] for key in ("parts", "message", "text") if key in message), None)
+        parts = next((message[key] for key in ("parts", "message", "text", "prompt") if key in message), None)
         named["content"] = parts
     content = named["content"]
     if isinstance(content, Mapping) and ("type" in content or isinstance(content.get("text"), str)):
         content = named["content"] = [content]  # one part
+    elif isinstance(content, Mapping) and len(content) == 1 and isinstance(content.get("answer"), str):
+        content = named["content"] = content["answer"]
     if content is None and isinstance(message.get("refusal"), str):
         named["content"] = message["refusal"]  # the model refused
     if not isinstance(content, list) or not any(map(_is_foreign_part, content)):
@@ -183,7 +206,7 @@ def _is_foreign_part(part: Any) -> bool:
     """Whether a part is Gemini's or OpenTelemetry's."""
     if not isinstance(part, Mapping):
         return False
-    if _type(part) == "text" and "text" not in part:
+    if part.get("thought") is True or (_type(part) == "text" and not isinstance(part.get("text"), str)):
         return True
     return bool(_FOREIGN_KEYS & part.keys()) or _type(part) in {"tool_call", "tool_call_response"}
 
@@ -193,6 +216,8 @@ def _of_parts(message: Mapping[str, Any], parts: Sequence[Any]) -> list[Any]:
     calls, results, kept = list(message.get("tool_calls") or []), [], []
     for part in parts:
         call, result = _call_of(part), _result_of(part)
+        if isinstance(part, Mapping) and part.get("thought") is True:
+            continue  # Gemini's reasoning, which is not part of the completion
         if call is not None:
             calls.append(call)
         elif result is not None:
@@ -208,6 +233,9 @@ def _plain_part(part: Any) -> Any:
         return {"type": "image"}
     if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("content"), str):
         return {"type": "text", "text": part["content"]}
+    inner = part.get("text") if isinstance(part, Mapping) else None
+    if isinstance(inner, Mapping) and isinstance(inner.get("value"), str):
+        return {"type": "text", "text": inner["value"]}  # a message of OpenAI's threads
     return part
 
 

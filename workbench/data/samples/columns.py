@@ -2,75 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
-from workbench.data.row_columns import REFERENCE_NAMES
+from workbench.data.samples.column_names import ROLES, VERDICT_NAMES
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
     Peek,
     are_chats,
     are_completions,
+    are_conversations,
     are_requests,
     are_verdicts,
     mapping_text,
+    nested_texts,
     proposed,
+    several_for,
 )
 
-ROLES: Mapping[str, tuple[str, ...]] = {
-    "messages": ("messages",),
-    "system": ("system", "system_prompt", "systemInstruction", "system_instruction", "system_message"),
-    "instruction": ("instruction",),
-    "prompt": (
-        "prompt",
-        "input",
-        "question",
-        "user",
-        "user_input",
-        "query",
-        "problem",
-        "inputs",
-        "request",
-        "request_body",
-        "gen_ai.input.messages",
-        "attributes.llm.input_messages",
-        "attributes.input.value",
-    ),
-    "completion": (
-        "completion",
-        "output",
-        "response",
-        "assistant",
-        "generated_text",
-        "prediction",
-        "model_output",
-        "model_response",
-        "actual_output",
-        "outputs",
-        "generation",
-        "response_body",
-        "gen_ai.output.messages",
-        "attributes.llm.output_messages",
-        "attributes.output.value",
-    ),
-    "tools": ("tools",),
-    "reference": REFERENCE_NAMES,
-    "group": ("group",),
-    "id": ("id",),
-    "metadata": ("metadata",),
-}
-"""Role to the column names by which it is recognised; the first listed name has priority."""
-
-LABEL_NAMES = ROLES["reference"][:5]
-"""Names under which graders find the label of a trainer that passes it without its column's name."""
-
 _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
-    "messages": (("conversations", "conversation", "contents", "chat", "dialog", "dialogue"), are_chats),
+    "messages": (
+        ("conversations", "conversation", "contents", "chat", "dialog", "dialogue"),
+        are_conversations,
+    ),
     "prompt": (("body", "modelInput"), are_requests),
     "completion": (
-        ("completions", "responses", "generations", "samples", "predictions", "modelOutput", "result"),
+        (
+            "completions",
+            "responses",
+            "generations",
+            "samples",
+            "predictions",
+            "summaries",
+            "candidates",
+            "modelOutput",
+            "result",
+        ),
         are_completions,
     ),
 }
@@ -80,6 +50,7 @@ _LONE_CHATS = (
     "items",
     "turns",
     "trajectory",
+    "traj",
     "transcript",
     "thread",
     "chat_messages",
@@ -87,15 +58,20 @@ _LONE_CHATS = (
     "history",
     "dialogs",
     "rounds",
+    "data",
 )
 """Names of columns that are the conversation if they contain messages and no other column has a prompt or a completion."""
 
+_LONE_PROMPTS = ("context_messages", "context", "chat_history", "conversation_history", "history")
+"""Names of columns that are the prompt if they contain messages and no other column has a prompt."""
+
 _BESIDE_ANSWER = frozenset({
-    "ground_truth", "ground_truths", "expected_answer", "gold_answer", "golden_answer", "reference_answer", "expected_output",
+    "groundtruth", "groundtruths", "groundtruthanswer", "expectedanswer", "goldanswer", "goldenanswer", "referenceanswer",
+    "expectedoutput", "expectedresponse", "correctanswer", "bestanswer",
 })  # fmt: skip
 """References next to which a column `answer` contains the model's completions."""
 
-_OPTIONS = frozenset({"choices", "options", "answer_idx", "answer_index", "answerkey", "endings"})
+_OPTIONS = frozenset({"choices", "options", "answeridx", "answerindex", "answerkey", "endings"})
 """Columns of multiple-choice prompts, whose `answer` is the right one."""
 
 COMPLETION_NAMES = frozenset(
@@ -153,6 +129,8 @@ def recognise(
     mapped = {name for role, name in mapping.items() if name is not None and role not in _SHAREABLE}
     free = [name for name in names if name not in mapped]
     matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
+    if peek is not None and "messages" not in mapping:
+        matched["messages"] = _filled(matched["messages"], peek)
     if peek is not None:
         _match_by_content(matched, mapping, free, peek)
     if matched["messages"] and matched["prompt"]:
@@ -164,6 +142,12 @@ def recognise(
     if names and not any(role in by_role for role in _USABLE):
         raise _no_usable(names, source, peek)
     return by_role
+
+
+def _filled(name: str | None, peek: Peek) -> str | None:
+    """A column of messages; None if its first cells are all missing, as in logs of requests with another input."""
+    cells = [] if name is None else peek(name)
+    return None if cells and all(map(is_missing, cells)) else name
 
 
 def _match_by_content(
@@ -187,11 +171,15 @@ def _match_lone(
     """Assign columns whose names are ambiguous unless other columns decide."""
     spoken = {role for role in _USABLE if matched[role] or role in mapping}
     lone = _match(_LONE_CHATS, free)
-    if not spoken and lone is not None and are_chats(peek(lone)):
+    if not spoken and lone is not None and (are_conversations if lone == "data" else are_chats)(peek(lone)):
         matched["messages"] = lone
+    if not spoken & {"messages", "prompt", "instruction"}:
+        asked = _match(_LONE_PROMPTS, [name for name in free if name != matched["messages"]])
+        if asked is not None and not matched["messages"] and are_chats(peek(asked)):
+            matched["prompt"] = asked
     if spoken & {"completion", "messages"} or matched["messages"] or "reference" in mapping:
         return
-    answer = _answer_beside_reference(matched, free, peek)
+    answer = _answer_beside_reference(matched, free, peek) or _solution_of_task(matched, free, peek)
     if answer is not None:
         matched["completion"] = answer
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != answer])
@@ -201,7 +189,7 @@ def _answer_beside_reference(
     matched: Mapping[str, str | None], names: Sequence[str], peek: Peek
 ) -> str | None:
     """The column `answer` next to a prompt and a reference of another name, so that it contains completions."""
-    folded = {name.casefold(): name for name in reversed(names)}
+    folded = {_plain_name(name): name for name in reversed(names)}
     asked = matched["prompt"] or matched["instruction"]
     if (
         asked is None
@@ -210,16 +198,32 @@ def _answer_beside_reference(
         or _OPTIONS & folded.keys()
     ):
         return None
-    cells = [cell for cell in peek(folded["answer"]) if not is_missing(cell)]
-    return folded["answer"] if cells and all(isinstance(cell, str) for cell in cells) else None
+    return folded["answer"] if _are_texts(folded["answer"], peek) else None
+
+
+def _solution_of_task(matched: Mapping[str, str | None], names: Sequence[str], peek: Peek) -> str | None:
+    """The column `solution` of rows with the id of a task and without its prompt: a sample of a model."""
+    is_sample = "task_id" in names and not matched["prompt"] and not matched["instruction"]
+    found = _match(("solution",), names) if is_sample else None
+    return found if found is not None and _are_texts(found, peek) else None
+
+
+def _are_texts(name: str, peek: Peek) -> bool:
+    cells = [cell for cell in peek(name) if not is_missing(cell)]
+    return bool(cells) and all(isinstance(cell, str) for cell in cells)
 
 
 def verdict_column(roles: Mapping[str, str | None], peek: Peek) -> str:
-    """The column `label` that would be the reference but contains verdicts on completions; "" if there is none."""
+    """The column that would be the reference but contains verdicts on completions; "" if there is none.
+
+    A column `label` of truth values or verdict words; one that may also have expected values only if its words are about a
+    completion, such as accept and reject.
+    """
     label, completion = roles.get("reference"), roles.get("completion")
-    if label is None or label.casefold() != "label":
+    if label is None or (name := label.casefold()) not in VERDICT_NAMES:
         return ""
-    return label if are_verdicts(peek(label), peek(completion) if completion else ()) else ""
+    said = peek(completion) if completion else ()
+    return label if are_verdicts(peek(label), said, strict=name != "label") else ""
 
 
 def _leads(roles: Mapping[str, str | None], mapping: Mapping[str, str | None]) -> bool:
@@ -271,8 +275,16 @@ def _match(candidates: Sequence[str], names: Sequence[str]) -> str | None:
     if exact is not None:
         return exact
     # Reversed, so that of two names that differ in case the first one is used.
-    folded = {name.casefold(): name for name in reversed(names)}
-    return next((folded[name] for name in candidates if name in folded), None)
+    for fold in (str.casefold, _plain_name):
+        folded = {fold(name): name for name in reversed(names)}
+        if found := next((folded[fold(name)] for name in candidates if fold(name) in folded), None):
+            return found
+    return None
+
+
+def _plain_name(name: str) -> str:
+    """A name without what tools write differently: "Expected Output", "expectedOutput" and "expected_output" are one."""
+    return re.sub(r"[\s_-]+", "", name.casefold())
 
 
 def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], source: str) -> None:
@@ -330,15 +342,17 @@ def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> Unmapped
         expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),
         hint=f"the file seems to be separated by {separator!r}, not by commas"
         if separator
-        else _way_out(found),
+        else _way_out(found)
+        if "completion" in found or "prompt" in found
+        else "map the columns with the prompts and the completions: columns={'prompt': ..., 'completion': ...}",
     )
 
 
-def _way_out(found: Mapping[str, str], role: str = "completion") -> str:
-    """The hint if a role has no column: a proposal, or a request to map one."""
-    if role in found:
+def _way_out(found: Mapping[str, str]) -> str:
+    """The hint if there is no column of completions: a proposal, or a request to map one."""
+    if "completion" in found:
         return f"if their content matches, map them: {mapping_text(found)}"
-    return f"map the column with the {role}s: columns={{{role!r}: ...}}"
+    return "if the rows have no completions yet, generate them first; else map their column: columns={'completion': ...}"
 
 
 def every_role(columns: Mapping[str, str]) -> dict[str, str | None]:
@@ -354,8 +368,18 @@ def no_completion(names: Sequence[str], roles: Mapping[str, str], source: str, p
         where=source,
         found=_listing(names),
         expected="one of " + ", ".join([*ROLES["completion"], *ROLES["messages"]]),
-        hint=_way_out(found),
+        hint=_way_out(found) if found else _among(names, peek, taken=tuple(roles.values())),
     )
+
+
+def _among(names: Sequence[str], peek: Peek, taken: Sequence[str]) -> str:
+    """The hint if several columns, or texts in their objects, may be the completion, or none."""
+    found = several_for("completion", names, peek, taken=taken) or nested_texts(names, peek, taken=taken)
+    if not found:
+        return _way_out({})
+    if len(found) == 1:
+        return _way_out({"completion": found[0]})
+    return f"map the completions, which may be in {' or '.join(map(repr, found[:4]))}: columns={{'completion': ...}}"
 
 
 def no_answers(rows: int, names: Sequence[str], roles: Mapping[str, str], source: str) -> SamplesError:

@@ -35,6 +35,8 @@ def rows_of(document: Mapping[str, Any], source: str) -> Rows:
     lists = list(_lists(keys, "", _DEPTH))
     if len(lists) == 1:
         return lists[0][1]
+    if not lists and sum(isinstance(value, str) for value in keys.values()) > 1:
+        return [keys]  # a file of one row, whose columns are then named
     raise _no_list(keys, lists, source)
 
 
@@ -94,10 +96,12 @@ def _of_columns(keys: Mapping[str, Any]) -> Rows | None:
     columns = list(keys.values())
     if not columns or not _are_columns(keys):
         return None
-    if all(isinstance(column, list) for column in columns):
-        lengths = {len(column) for column in columns}
+    lists = {name: column for name, column in keys.items() if isinstance(column, list)}
+    same = {name: value for name, value in keys.items() if isinstance(value, str | int | float | None)}
+    if len(lists) + len(same) == len(keys) and len(lists) > len(same) and _are_columns(lists):
+        lengths = {len(column) for column in lists.values()}
         return (
-            [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+            [{**same, **dict(zip(lists, row, strict=True))} for row in zip(*lists.values(), strict=True)]
             if len(lengths) == 1
             else None
         )

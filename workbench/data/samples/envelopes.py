@@ -19,9 +19,11 @@ _SAID = frozenset({"generated_text", "output", "response", "text"})
 """Names of a text that may be accompanied by metadata about it."""
 _ANSWERS = frozenset({"completion", "generated_text", "response"})
 """Names that a model response has and a part of a structured completion does not."""
+_SETTINGS = frozenset({"max_gen_len", "max_tokens", "max_tokens_to_sample", "model"})
+"""Keys of a request with a text as `prompt`: of a legacy completion, or of a model on Bedrock."""
 _ABOUT = frozenset({
     "annotations", "citations", "confidence_scores", "cost", "created", "duration", "finish_reason", "generator", "id",
-    "index", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "overall_score", "scores",
+    "correct", "index", "is_correct", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "note", "overall_score", "passed", "policy", "rank", "rating", "reward", "score", "scores",
     "seed", "stop_reason", "temperature", "time", "timestamp", "token_ids", "tokens", "usage",
 })  # fmt: skip
 """Metadata that tools add to a completion."""
@@ -45,10 +47,14 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
     body = _body(value)
     if body is None:
         return None
-    status = value.get("status_code")
+    status = value.get("status_code", value.get("status"))
     if isinstance(status, int | float) and status != 200:
         raise EnvelopeError(f"a request that failed with status {status:g}{_reason(body)}")
     messages = next(iter(_answers(body)), None)
+    if not messages and body.get("object") == "list":
+        raise EnvelopeError("embeddings, which have no text")
+    if not messages and value.get("type") in _UNANSWERED:
+        raise EnvelopeError(f"a request that was {value['type']}{_reason(body)}")
     if not messages:
         raise EnvelopeError(
             f"a response without a message (keys {', '.join(map(str, list(body)[:10]))}){_reason(body)}"
@@ -74,7 +80,11 @@ def request_in(value: Mapping[str, Any]) -> list[Any] | None:
     body = value.get("body") if isinstance(value.get("body"), Mapping) else value
     assert isinstance(body, Mapping)
     name = next((key for key in ("messages", "contents", "input") if isinstance(body.get(key), list)), "")
-    chat = chat_of(body.get(name))
+    said = body.get(name)
+    if name == "contents" and isinstance(said, list):
+        said = [{"role": "user", **one} if isinstance(one, Mapping) else one for one in said]
+    text = body.get("prompt") if _SETTINGS & body.keys() else body.get("inputText")
+    chat = [{"role": "user", "content": text}] if isinstance(text, str) and not name else chat_of(said)
     if chat is None:
         return None
     first = next(
@@ -126,7 +136,7 @@ def failed_request(response: Any, error: Any) -> str:
 
 def _body(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """An API's response; None if it is not from an API: a list of `choices` alone may be a multiple-choice prompt."""
-    if {"body", "status_code"} <= set(value):
+    if "body" in value and {"status", "status_code"} & set(value):
         body = value.get("body")
         return body if isinstance(body, Mapping) else value
     if value.get("object") == "chat.completion" or any(_answers(value)):
@@ -137,6 +147,7 @@ def _body(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 _RESULTS = frozenset({"canceled", "errored", "expired", "succeeded"})
+_UNANSWERED = _RESULTS - {"succeeded"}
 _RESULT_KEYS = 2
 """Keys of a result of Anthropic's batches: `type`, and `message` or `error`."""
 
@@ -150,6 +161,7 @@ def _answers(body: Mapping[str, Any]) -> list[list[Any]]:
     found = [
         _of_choices(body.get("choices")),
         _of_candidates(body.get("candidates")),
+        _of_bedrock(body),
         chat_of(inner) if isinstance(inner, Mapping) else None,
         chat_of(body["message"]) if isinstance(body.get("message"), Mapping) else None,
         chat_of(items) if isinstance(items, list) else None,
@@ -160,7 +172,31 @@ def _answers(body: Mapping[str, Any]) -> list[list[Any]]:
 def _of_choices(choices: Any) -> list[Any] | None:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
+    if (
+        isinstance(choice, Mapping)
+        and message is None
+        and isinstance(choice.get("text"), str)
+        and "index" in choice
+    ):
+        return [{"role": "assistant", "content": choice["text"]}]  # a legacy completion
     return chat_of(message) if isinstance(message, Mapping) else None
+
+
+def _of_bedrock(body: Mapping[str, Any]) -> list[Any] | None:
+    """The text of a model of Amazon's, Meta's or Mistral's in the form in which Bedrock returns it."""
+    results, outputs = body.get("results"), body.get("outputs")
+    found = (
+        body.get("generation") if {"generation", "stop_reason"} <= set(body) else None,
+        _text_of_first(results, "outputText"),
+        _text_of_first(outputs, "text") if set(body) == {"outputs"} else None,
+    )
+    text = next((one for one in found if isinstance(one, str)), None)
+    return None if text is None else [{"role": "assistant", "content": text}]
+
+
+def _text_of_first(values: Any, name: str) -> Any:
+    first = values[0] if isinstance(values, list) and values else None
+    return first.get(name) if isinstance(first, Mapping) else None
 
 
 def _of_candidates(candidates: Any) -> list[Any] | None:

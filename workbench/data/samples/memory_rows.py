@@ -117,15 +117,8 @@ def _row(number: int, row: Any, source: str) -> dict[str, Any]:
         where=", ".join(part for part in (source, f"row {number}") if part),
         found=f"{type(row).__name__} {str(row)[:60]!r}",
         expected="a dict, a StringThread or a list of messages",
-        hint=_dict_for(row),
+        hint="pass a dict for each row: {'prompt': ..., 'completion': ...}",
     )
-
-
-def _dict_for(row: Any) -> str:
-    """How to write a row as a dict."""
-    if isinstance(row, list | tuple) and len(row) > 1 and all(isinstance(cell, str) for cell in row):
-        return f"name its cells: {{'prompt': {str(row[0])[:30]!r}, 'completion': {str(row[1])[:30]!r}}}, if that is what they are"
-    return "pass a dict for each row: {'prompt': ..., 'completion': ...}"
 
 
 def _fields(row: Any) -> dict[str, Any] | None:

@@ -31,7 +31,7 @@ _OBJECTS = frozenset(
 """Columns whose objects have a score per grader."""
 
 _NUMBERS = re.compile(
-    r"""score|reward|grade|overall_score|correctness|acc|accuracy|exact_match|
+    r"""score|reward|grade|ratings?|passed|is_(?:correct|passed|resolved)|resolved|graded_list|correctness_\w+|symbolic_correct|scores\.\S+|overall_score|correctness|acc|accuracy|exact_match|
     (?:\w+_)?reward(?:_func|_fn)?|reward_\w+|\w+_score|(?:.+/)?(?:v\d+/)?score|.+/value|
     faithfulness|answer_relevanc\w+|answer_correctness|answer_similarity|context_(?:precision|recall|relevanc\w+|entity_recall)|
     factual_correctness(?:\(.*\))?|semantic_similarity|(?:non_)?llm_context_precision\w*|toxicity|helpfulness|coherence|verbosity|complexity""",
@@ -113,15 +113,16 @@ def column_scores(columns: Mapping[str, pd.Series[Any]]) -> dict[str, Sequence[A
     """
     found: dict[str, Sequence[Any] | NDArray[Any]] = {}
     for name, series in columns.items():
+        own = name.removeprefix("scores.")
         if series.dtype.kind in "iuf":
-            found[free_name(name, found)] = series.to_numpy()
+            found[free_name(own, found)] = series.to_numpy()
             continue
         cells = series.tolist()
-        if name.casefold() in _OBJECTS:
+        if name.casefold() in _OBJECTS and not _are_numbers(cells):
             for grader, scores in _of_objects(cells).items():
                 found[free_name(grader, found)] = scores
         elif _are_numbers(cells):
-            found[free_name(name, found)] = cells
+            found[free_name(own, found)] = cells
     return {name: scores for name, scores in found.items() if is_scored(scores)}
 
 

@@ -16,7 +16,8 @@ import pandas as pd
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import chat_of
-from workbench.data.samples.columns import COMPLETION_NAMES, ROLES, recognise
+from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.columns import COMPLETION_NAMES, recognise
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.proposals import PEEKED, are_completions, could_be_read
 from workbench.data.samples.repeated_rows import cells_as_column, group_names, repeated
@@ -32,6 +33,7 @@ _CHOSEN_FIRST = (
     ("chosen_output", "rejected_output"),
     ("chosen_answer", "rejected_answer"),
     ("accepted", "rejected"),
+    ("text_chosen", "text_rejected"),
     ("response_j", "response_k"),
     ("right_answer", "hallucinated_answer"),
 )
@@ -145,7 +147,12 @@ def _has_third(first: str, second: str, names: Mapping[str, Any]) -> bool:
     if (first, second) not in _SIDED:
         return False
     after, before = chr(ord(second[-1]) + 1), chr(ord(first[-1]) - 1)
-    return second[:-1] + after in names or first[:-1] + before in names
+    if second[:-1] + after in names or first[:-1] + before in names:
+        return True
+    sides = [name.removeprefix("assistant") for name in (first, second)]
+    return first.startswith("assistant") and all(
+        f"user{side}" in names for side in sides
+    )  # turns of a conversation
 
 
 def _are_answers(cells: pd.Series[Any], name: str) -> bool:
@@ -373,9 +380,10 @@ def _with_sides(own: pd.DataFrame, pair: Sequence[Any]) -> tuple[pd.DataFrame, d
         The rows, and the new names of columns whose own name would be taken for a reference.
     """
     names = tuple(str(name).casefold() for name in pair)
-    words = ("chosen", "rejected") if names in _CHOSEN_FIRST[:1] else (names[0][-1], names[1][-1])
+    is_named = "chosen" in names[0] and names[1] == names[0].replace("chosen", "rejected")
+    words = ("chosen", "rejected") if is_named else (names[0][-1], names[1][-1])
     folded = {str(name).casefold(): name for name in own.columns}
-    for first, second, stem in _twins(folded, words, whole=names in _CHOSEN_FIRST[:1]):
+    for first, second, stem in _twins(folded, words, whole=is_named):
         if stem not in own.columns and stem not in _ROLE_NAMES:
             cells = [list(own[folded[name]]) for name in (first, second)]
             own[stem] = cells_as_column([cells[at % 2][at] for at in range(len(own))], own.index)

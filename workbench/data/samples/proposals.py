@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.data.samples.chats import chat_of
-from workbench.data.samples.envelopes import EnvelopeError, message_in
+from workbench.data.samples.chats import chat_of, turns_of_texts
+from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.roles import completions_of
 
@@ -30,6 +31,19 @@ VERDICTS = frozenset({
 })  # fmt: skip
 """Verdicts on a completion, in lower case."""
 
+_TEXT_KEYS = frozenset(
+    {"answer", "completion", "content", "generated_text", "output", "response", "solution", "text"}
+)
+"""Keys of the text in an object about a completion."""
+
+_DIGITS = frozenset({"0", "1", "0.0", "1.0"})
+_DIGIT = re.compile(r"(?<![\d.])[01](?![\d.])")
+
+_JUDGEMENTS = frozenset(
+    {"accept", "accepted", "bad", "fail", "failed", "good", "pass", "passed", "reject", "rejected"}
+)
+"""Verdicts that are not an expected completion."""
+
 _WORDS = {
     "completion": frozenset({
         "answer", "answers", "assistant", "candidate", "completion", "generated", "generation", "hypothesis", "out", "output",
@@ -47,7 +61,7 @@ _WORDS = {
 _NEVER = frozenset({
     "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
     "document", "documents", "domain", "error", "format", "generator", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len",
-    "length", "name", "num", "number", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
+    "length", "name", "num", "number", "pair", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
     "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer",
 })  # fmt: skip
 """Words in the name of a column with metadata about a row."""
@@ -70,18 +84,44 @@ def proposed(
         roles: Those without a column, among prompt, completion and reference.
         taken: Columns that have a role already.
     """
+    fitting = {role: several_for(role, names, peek, taken=taken) for role in roles}
+    return {role: columns[0] for role, columns in fitting.items() if len(columns) == 1}
+
+
+def several_for(role: str, names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> list[str]:
+    """The columns that name and content indicate for a role; see `proposed`."""
     free = [name for name in names if name not in taken]
-    found: dict[str, str] = {}
-    for role in roles:
-        fitting = [name for name in free if _is_named_for(name, role) and could_be_read(name, role, peek)]
-        if len(fitting) == 1:
-            found[role] = fitting[0]
+    return [name for name in free if _is_named_for(name, role) and could_be_read(name, role, peek)]
+
+
+def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> list[str]:
+    """The dotted paths of the only text in a column's objects, if it may be a completion."""
+    found = []
+    for name in names:
+        cells = (
+            _plain(peek(name))
+            if name not in taken and not _words_of(name) & (_NEVER | _WORDS["reference"])
+            else []
+        )
+        if not cells or not all(isinstance(cell, Mapping) for cell in cells):
+            continue
+        texts = {
+            key
+            for cell in cells
+            for key, value in cell.items()
+            if isinstance(value, str) and _is_prose(value)
+        }
+        others = any(isinstance(value, dict | list) for cell in cells for value in cell.values())
+        if len(texts) == 1 and not others and texts <= _TEXT_KEYS:
+            found.append(f"{name}.{texts.pop()}")
     return found
 
 
 def _is_named_for(name: str, role: str) -> bool:
     """Whether a column's name indicates this role, and no other one."""
     words = _words_of(name)
+    if role != "reference" and name.casefold() in ROLES["reference"]:
+        return False  # followed, the references would be graded
     speaks = {other for other, known in _WORDS.items() if words & known}
     if "reference" in speaks and role != "reference":
         return False
@@ -143,6 +183,13 @@ def are_chats(cells: Sequence[Any]) -> bool:
     return bool(values) and all(isinstance(value, list) and chat_of(value) is not None for value in values)
 
 
+def are_conversations(cells: Sequence[Any]) -> bool:
+    """Whether all cells are lists of messages, or all are lists of texts, one for each turn."""
+    return are_chats(cells) or (
+        bool(values := _plain(cells)) and all(turns_of_texts(value) is not None for value in values)
+    )
+
+
 def are_completions(cells: Sequence[Any]) -> bool:
     """Whether all cells are lists of completions, or API responses."""
     values = _plain(cells)
@@ -160,34 +207,37 @@ def _is_api_answer(value: Any) -> bool:
 
 def are_requests(cells: Sequence[Any]) -> bool:
     """Whether all cells are API requests: objects with messages."""
-    keys = ("messages", "contents", "input")
     values = _plain(cells)
     return bool(values) and all(
-        isinstance(value, Mapping) and any(chat_of(value.get(key)) is not None for key in keys)
-        for value in values
+        isinstance(value, Mapping) and request_in(value) is not None for value in values
     )
 
 
-def are_verdicts(cells: Sequence[Any], completions: Sequence[Any]) -> bool:
-    """Whether the cells of a column `label` are verdicts on completions: truth values, or words such as pass and fail.
+def are_verdicts(cells: Sequence[Any], completions: Sequence[Any], *, strict: bool = False) -> bool:
+    """Whether the cells of a column are verdicts on completions: truth values, or words such as pass and fail.
 
     Args:
-        cells: The labels.
+        cells: The cells.
         completions: If completions are such words themselves, the column contains their expected values.
+        strict: Whether the column may have expected values, such as true and incorrect: then only words about a completion count.
     """
     values = [cell for cell in cells if not is_missing(cell)]
     if not values:
         return False
     if all(isinstance(cell, bool) or type(cell).__name__ == "bool_" for cell in values):
-        return True
-    if not all(_is_verdict(cell) for cell in values):
-        return False
+        return not strict
     said = [cell for cell in completions if isinstance(cell, str) and cell.strip()]
-    return not said or sum(map(_is_verdict, said)) * 2 < len(said)
+    if not strict and all(str(cell).strip() in _DIGITS for cell in values):
+        # Unless completions state a digit themselves, such as a class.
+        return len(said) > 0 and not any(_DIGIT.search(text) for text in said)
+    words = _JUDGEMENTS if strict else VERDICTS
+    if not all(_is_verdict(cell, words) for cell in values):
+        return False
+    return bool(said or not strict) and sum(_is_verdict(cell, words) for cell in said) * 2 < max(len(said), 1)
 
 
-def _is_verdict(cell: Any) -> bool:
-    return isinstance(cell, str) and cell.strip().rstrip(".!").casefold() in VERDICTS
+def _is_verdict(cell: Any, words: frozenset[str]) -> bool:
+    return isinstance(cell, str) and cell.strip().rstrip(".!").casefold() in words
 
 
 def mapping_text(columns: Mapping[str, str]) -> str:

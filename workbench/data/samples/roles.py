@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import Any
 
 from workbench.core.thread import StringThread
-from workbench.data.samples.chats import chat_in_text, chat_of, data_in_text
+from workbench.data.samples.chats import chat_in_text, chat_of, data_in_text, is_chat_text, turns_of_texts
 from workbench.data.samples.envelopes import EnvelopeError, choices_in, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain, text
 
@@ -119,13 +119,33 @@ def _question_in(text: str) -> Any:
     except ValueError:
         return UnreadableChat(text)
     is_one = text.lstrip().startswith("{")
+    if chat is None and is_one and (request := _api_object(text)) is not None:
+        return request_in(request) or text
     return text if chat is None or (is_one and _speakers(chat) != {"user"}) else chat
+
+
+_API_KEYS = frozenset({"candidates", "choices", "contents", "messages"})
+
+
+def _api_object(text: str) -> dict[str, Any] | None:
+    """The object in a text that is a request to an API, or its response; None for any other text."""
+    if not is_chat_text(text):
+        return None
+    try:
+        data = data_in_text(text)
+    except ValueError:
+        return None
+    return (
+        data if isinstance(data, dict) and any(isinstance(data.get(key), list) for key in _API_KEYS) else None
+    )
 
 
 def answer_in_text(text: str, *, has_prompt: bool) -> list[Any] | None:
     """The messages in a text completion; None if the text itself is the completion."""
     try:
         chat = chat_in_text(text)
+        if chat is None and (response := _api_object(text)) is not None and "messages" not in response:
+            return message_in(response)
         if chat is None or not isinstance(chat[-1], dict) or chat[-1].get("role") != "assistant":
             return None
         is_answer = _speakers(chat) <= {"assistant", "tool"}
@@ -165,7 +185,9 @@ def messages_of(value: Any) -> list[Any] | None:
     chat = _unpacked(value, expected)
     if chat is None:
         return None
-    return _checked_chat(chat if not isinstance(chat, list) else chat_of(chat) or chat, expected)
+    if isinstance(chat, list):
+        chat = chat_of(chat) or turns_of_texts(chat) or chat
+    return _checked_chat(chat, expected)
 
 
 def prompt_of(value: Any) -> list[Any] | None:
@@ -277,7 +299,7 @@ def is_own_object(value: Any, role: str) -> bool:
         return False
     try:
         content = plain(value)
-        if not isinstance(content, dict | list):
+        if not content or not isinstance(content, dict | list):
             return False
         turns = prompt_of(content) if role == "prompt" else completion_of(content)
     except (CellError, NotPlainError):

@@ -19,7 +19,7 @@ from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.preference_pairs import without_pairs
 from workbench.data.samples.proposals import PEEKED
 from workbench.data.samples.repeated_rows import cells_as_column, group_names, repeated
-from workbench.data.samples.roles import answer_in, completions_of
+from workbench.data.samples.roles import CellError, answer_in, completions_of, messages_of
 from workbench.data.samples.source_file import Loaded
 
 Columns = Mapping[str, str | None] | None
@@ -67,16 +67,38 @@ def _without_lists(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, t
     ):  # metadata next to their texts, such as the model and its scores
         own["choice_details"] = cells_as_column([_details(one) for one in answers], own.index)
     own = _with_details(_with_lists(own, frame, rows, [len(cell) for cell in cells]))
+    told = _without_own_turn(own, roles, [len(cell) > 1 for cell in cells for _ in cell])
     count = next(free for free in ("choice", "choice_index", "completion_index") if free not in frame.columns)
     own[count] = [at for cell in cells for at in range(len(cell))]
     if not roles.keys() & {"group", "messages", "instruction", "prompt"} and "group" not in own.columns:
         own["group"] = group_names(frame, roles.get("id"), rows)
     note = (
         f"{counted(several, 'row')} with several completions in {str(name)!r}: all rows are read as {len(own):,}, one per "
-        f"completion; the column {count!r} numbers them"
+        f"completion; the column {count!r} numbers them{told}"
     )
     # Its cells are no longer marked as completions.
     return replace(result, frame=own), {**(columns or {}), "completion": str(name)}, (note,)
+
+
+def _without_own_turn(own: pd.DataFrame, roles: Mapping[str, str], is_several: Sequence[bool]) -> str:
+    """Remove the assistant's turn at the end of conversations that have several completions: those are its alternatives.
+
+    Returns:
+        The end of a note on it; "" if there is no such turn.
+    """
+    name = next((column for column in own.columns if str(column) == roles.get("messages")), None)
+    if name is None:
+        return ""
+    cells, removed = list(own[name]), 0
+    for at, (cell, several) in enumerate(zip(cells, is_several, strict=True)):
+        try:
+            chat = messages_of(cell) if several else None
+        except (CellError, NotPlainError):
+            continue  # the row's own fault
+        if chat and chat[-1].get("role") == "assistant":
+            cells[at], removed = chat[:-1], removed + 1
+    own[name] = cells_as_column(cells, own.index)
+    return f"; the last turn of {str(name)!r} is replaced by them" if removed else ""
 
 
 def _completions(frame: pd.DataFrame, columns: Columns) -> tuple[Any, dict[str, str]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.core.display import DisplayBlock, Paragraph, Parts, Span, TableBlock
 from workbench.core.display_text import counted, one_line
-from workbench.data.samples.columns import ROLES
+from workbench.data.samples.column_names import ROLES
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.preference_pairs import PAIRS
@@ -185,7 +185,8 @@ def _role_notes(table: Table) -> Iterator[str]:
 def _missing_prompt(table: Table, free: Sequence[str]) -> Iterator[str]:
     is_found = bool(table.roles.keys() & {"prompt", "instruction", "messages"})
     if (free or table.is_batch) and not is_found and "prompt" not in table.given:
-        yield f"no prompt was found, so judges that use one cannot grade these rows{_left_over(free, table, 'prompt')}"
+        requests = "; to add the requests of the batch: join='batch_input.jsonl'" if table.is_batch else ""
+        yield f"no prompt was found, so judges that use one cannot grade these rows{_left_over(free, table, 'prompt')}{requests}"
 
 
 def _missing_reference(table: Table, free: Sequence[str]) -> Iterator[str]:

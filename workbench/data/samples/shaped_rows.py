@@ -13,7 +13,8 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
 from workbench.data.samples.cells import CellFault
-from workbench.data.samples.columns import ROLES, recognise
+from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.columns import recognise
 from workbench.data.samples.old_grades import are_scores, column_scores, is_scored
 from workbench.data.samples.parquet_columns import ParquetColumns
 from workbench.data.samples.plain import NotPlainError, is_missing
@@ -26,7 +27,6 @@ from workbench.data.samples.shapes import (
     Score,
     Shape,
     ShapedRow,
-    at,
     free_name,
     shape_of,
 )
@@ -66,12 +66,12 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
         or frame.columns.nlevels > 1
     ):
         return loaded, columns, ()
-    names = _unique(frame.columns)
-    first = list(_records(frame.head(LOOKED_AT), names))
+    names = unique_names(frame.columns)
+    first = list(records(frame.head(LOOKED_AT), names))
     found = shape_of(names, first)
     if found is None:
         return loaded, columns, ()
-    whole = list(_records(frame, names))
+    whole = list(records(frame, names))
     read = _Read(found, len(whole))
     read.add(found.prepare(whole) if found.prepare else whole, loaded, keeps_lines=found.prepare is None)
     if not read.rows and len(frame):
@@ -99,7 +99,7 @@ def _notes_on_lazy(frame: ParquetColumns, source: str) -> tuple[str, ...]:
     names = [str(name) for name in frame.names]
     if not any(one.could_be_of(names) for one in SHAPES.values()):
         return ()
-    found = shape_of(names, list(_records(frame.frame(slice(0, LOOKED_AT)), names)))
+    found = shape_of(names, list(records(frame.frame(slice(0, LOOKED_AT)), names)))
     if found is None:
         return ()
     try:
@@ -125,7 +125,7 @@ def _has_roles(frame: pd.DataFrame, roles: Mapping[str, str | None]) -> bool:
     return True
 
 
-def _unique(names: Iterable[Any]) -> list[str]:
+def unique_names(names: Iterable[Any]) -> list[str]:
     """The names of columns as text; the second "Status" is "Status#2"."""
     taken: dict[str, None] = {}
     for name in names:
@@ -133,7 +133,7 @@ def _unique(names: Iterable[Any]) -> list[str]:
     return list(taken)
 
 
-def _records(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[Row]:
+def records(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[Row]:
     """The rows as objects, without their missing cells."""
     cells = [_plain_lists(frame.iloc[:, place].tolist()) for place in range(len(names))]
     for row in zip(*cells, strict=True):
@@ -237,7 +237,7 @@ class _Read:
             own = name if name not in cells else free_name(f"row.{name}", cells)
             cells[own] = [row.columns.get(name) for row in self.rows]
         frame = pd.DataFrame(
-            {name: _column(column) for name, column in cells.items()}, index=range(len(self.rows))
+            {name: as_column(column) for name, column in cells.items()}, index=range(len(self.rows))
         )
         roles: dict[str, str | None] = dict.fromkeys(ROLES)
         roles |= {role: role for role in used}
@@ -298,33 +298,11 @@ def _misread(shape: Shape, record: Row, error: Exception) -> CellFault:
     )
 
 
-def _column(cells: Sequence[Any]) -> pd.Series[Any]:
+def as_column(cells: Sequence[Any]) -> pd.Series[Any]:
     """Cells as separate objects; numbers of one kind become numpy's."""
     series = cells_as_column(cells, pd.RangeIndex(len(cells)))
     kinds = set(map(type, cells))
     return series.infer_objects() if len(kinds) == 1 and kinds <= {bool, int, float} else series
-
-
-def with_nested(loaded: Loaded, columns: Columns) -> Loaded:
-    """The rows with a column for each mapped path into nested cells, such as "input.text" or "turns.0.text"."""
-    frame = loaded.frame
-    if not isinstance(frame, pd.DataFrame) or not isinstance(columns, Mapping) or frame.columns.nlevels > 1:
-        return loaded
-    names = _unique(frame.columns)
-    paths = dict.fromkeys(
-        path for path in columns.values() if isinstance(path, str) and path not in names and "." in path
-    )
-    if not paths:
-        return loaded
-    records = list(_records(frame, names))
-    found = {path: [at(record, path) for record in records] for path in paths}
-    new = {path: cells for path, cells in found.items() if any(cell is not None for cell in cells)}
-    if not new:
-        return loaded
-    return replace(
-        loaded,
-        frame=frame.assign(**{path: _column(cells).set_axis(frame.index) for path, cells in new.items()}),
-    )
 
 
 def with_column_scores(loaded: Loaded, columns: Columns) -> Loaded:

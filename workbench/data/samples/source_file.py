@@ -56,6 +56,7 @@ class Loaded:
         faults: Row to what is wrong with its line, for rows that are included although their line is broken.
         old: Results of earlier graders, by their names: n each, a `Score`, a number, or None for a row without.
         shape: The tool's shape of which the rows are; None for plain rows.
+        notes: What was done with the rows when they were read, for the user.
     """
 
     frame: pd.DataFrame | ColumnData
@@ -63,6 +64,7 @@ class Loaded:
     faults: Mapping[int, CellFault] = field(default_factory=dict)
     old: Mapping[str, Sequence[Any] | NDArray[Any]] = field(default_factory=dict)
     shape: Shape | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.core.errors import SamplesError
+from workbench.core.grade import ErrorKind
 from workbench.core.grades import Grades
 from workbench.core.python_text import cached_property
 from workbench.data.samples.cells import (
@@ -101,11 +102,11 @@ class Table:
 
     @cached_property
     def verdict_column(self) -> str:
-        """The column `label` that is not used as the reference because it contains verdicts; "" if there is none."""
-        label = next((name for name in self._names if name.casefold() == "label"), "")
-        if not label or "reference" in self.given or "reference" in self.roles:
+        """The column that is not used as the reference because it contains verdicts; "" if there is none."""
+        if "reference" in self.given or "reference" in self.roles:
             return ""
-        return verdict_column({**self.roles, "reference": label}, self.first_cells)
+        found = (verdict_column({**self.roles, "reference": name}, self.first_cells) for name in self._names)
+        return next(filter(None, found), "")
 
     @cached_property
     def old_grades(self) -> dict[str, Grades]:
@@ -360,13 +361,12 @@ class Table:
     def error(self, row: int, fault: CellFault) -> SamplesError:
         """The error to raise for one row's fault."""
         names = ", ".join(map(repr, self._names[:30]))
+        has_none = fault.kind is ErrorKind.NO_COMPLETION
+        start = "read rows that have a completion" if has_none else "fix the cell"
         return SamplesError(
-            f"row {row} cannot be read",
-            where=self.place(row, fault.column),
-            found=fault.found,
-            expected=fault.expected,
-            hint=f"fix the cell, or map another column; there are {names}",
-        )
+            f"row {row} cannot be read", where=self.place(row, fault.column), found=fault.found, expected=fault.expected,
+            hint=f"{start}, or map another column; there are {names}",
+        )  # fmt: skip
 
     def check_some_row_reads(self) -> None:
         """Refuse a dataset without a single readable row.

@@ -18,13 +18,14 @@ from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples.cells import CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.memory_rows import load
+from workbench.data.samples.nested_rows import unnested, with_nested
 from workbench.data.samples.plain import plain
 from workbench.data.samples.row_drawing import checked_mask, draw_rows, mask_of, strata
 from workbench.data.samples.row_expansion import expanded
 from workbench.data.samples.row_view import ANY_ROW, RowView
 from workbench.data.samples.sample import Sample, digest_of
 from workbench.data.samples.samples_blocks import as_line, dataset_notes, reading_line, samples_blocks
-from workbench.data.samples.shaped_rows import shaped, with_column_scores, with_nested
+from workbench.data.samples.shaped_rows import shaped, with_column_scores
 from workbench.data.samples.table import Table
 
 _HIDDEN = frozenset(name for name in vars(RowView) if not name.startswith("_")) | {
@@ -89,9 +90,13 @@ class Samples(RowView, Displayed):
     def __init__(
         self, data: Any, *, columns: Mapping[str, str | None] | None = None, source: str = ""
     ) -> None:
-        loaded, columns, of_shape = shaped(load(data, source), columns, source)
+        loaded, of_nested = unnested(load(data, source), columns)
+        of_nested = (*loaded.notes, *of_nested)
+        loaded, columns, of_shape = shaped(loaded, columns, source)
         loaded, columns, of_rows = expanded(with_nested(loaded, columns), columns)
-        table = Table(with_column_scores(loaded, columns), columns, source, notes=(*of_shape, *of_rows))
+        table = Table(
+            with_column_scores(loaded, columns), columns, source, notes=(*of_nested, *of_shape, *of_rows)
+        )
         table.check_some_row_reads()
         self._set(table, None)
 

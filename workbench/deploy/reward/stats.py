@@ -16,7 +16,7 @@ import numpy as np
 from workbench.core.display import DisplayBlock, Displayed, Items, Only, Paragraph, TableBlock
 from workbench.core.display_text import counted, visible
 from workbench.core.grades import Grades
-from workbench.data.samples.columns import LABEL_NAMES
+from workbench.data.samples.column_names import LABEL_NAMES
 from workbench.deploy.reward.grading import RewardGrades
 from workbench.graders import FunctionGrader
 from workbench.graders.capture.analysis import ColumnsRead, columns_read

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.core.thread import StringThread
 from workbench.data.row_columns import row_wire
 from workbench.data.samples import Sample
-from workbench.data.samples.columns import LABEL_NAMES, ROLES
+from workbench.data.samples.column_names import LABEL_NAMES, ROLES
 from workbench.data.samples.plain import NotPlainError, ObjectError, plain
 
 MAX_TURNS = 10_000

@@ -16,6 +16,7 @@ from typing import Any
 
 from workbench.core.errors import CaptureError, FormatError
 from workbench.formats.shared import Document, Format, Losses, Reading, register
+from workbench.formats.shared.evaluator_calls import evaluators_in, has_evaluators
 from workbench.formats.shared.named_functions import CALLED_BY_NAMES, named_functions, with_call
 from workbench.formats.shared.parsing import MAX_PYTHON
 from workbench.formats.shared.training_code import essential
@@ -52,6 +53,9 @@ def _read_python(reading: Reading) -> Suite:
         )
     try:
         functions = decorated(reading.text) or {"": {}}
+        if "" in functions and (evaluators := evaluators_in(reading.text, reading.where)):
+            named = _named(reading.text, reading.where)
+            return Suite([*evaluators, *(_named_grader(reading, name, call) for name, call in named.items())])
         if "" in functions and (named := _named(reading.text, reading.where)):
             return Suite([_named_grader(reading, name, call) for name, call in named.items()])
         # With `@wb.grader` the author marks graders; else the function may be a trainer's.
@@ -168,8 +172,10 @@ def _script_of(entry: Entry, losses: Losses) -> str | None:
 
 
 def _detect_python(document: Any, text: str) -> int:
-    if document is not None or len(text) > MAX_PYTHON or not _PYTHON_FUNCTION.search(text):
+    if document is not None or len(text) > MAX_PYTHON:
         return 0
+    if not _PYTHON_FUNCTION.search(text):
+        return int(has_evaluators(text))
     tree = parsed(text)
     if tree is None:  # a syntax error is reported by the checks
         return 1

@@ -20,7 +20,7 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.core.files import check_writable, write_atomically
 from workbench.formats.shared import FORMATS, MAX_FILE_BYTES, Document, Format, Loss, Losses, read_text
-from workbench.formats.shared.known_tools import tool_error
+from workbench.formats.shared.known_tools import foreign_text, tool_error
 from workbench.formats.shared.parsing import MAX_PYTHON, parse_json, parse_python, to_json
 from workbench.formats.shared.yaml_text import parse_yaml
 from workbench.graders.capture.analysis import candidates
@@ -90,7 +90,7 @@ def no_grader(text: str, where: str, hint: str = "") -> FormatError:
     return FormatError(
         f"this Python {_kind(where)} contains no grader" + (f": {known.what}" if known else ""), where=where,
         found=", ".join(names[:_MAX_NAMES]) + more or "no function at its top level", expected=WHAT_IS_READ,
-        hint="; ".join(filter(None, [advice if functions or known else "", hint])),
+        hint="; ".join(filter(None, [advice, hint])),
     )  # fmt: skip
 
 
@@ -129,6 +129,8 @@ def detect(text: str, where: str = "text") -> Format:
     Raises:
         FormatError: No format fits, or two fit equally well; the formats tried are listed.
     """
+    if (foreign := foreign_text(text, where)) is not None:
+        raise foreign
     document, complaint = _parsed(text, where)
     sure = {name: chosen.detect(document, text) for name, chosen in FORMATS.items()}
     best = max(sure.values())
@@ -148,7 +150,9 @@ def detect(text: str, where: str = "text") -> Format:
         where=where,
         found=_looks(document, text) + (f"; it could be {' or '.join(names)}" if names else ""),
         expected="one of " + ", ".join(FORMATS),
-        hint=_NAME_IT,
+        hint=_NAME_IT
+        if names
+        else f"rows are read with wb.read_samples; if it has graders of one of these, {_NAME_IT}",
     )
 
 
@@ -160,7 +164,7 @@ def _no_python(text: str, where: str) -> FormatError:
         parse_python(text, where)
     except FormatError as error:
         return error
-    return no_grader(text, where, f"if it is a platform's, {_NAME_IT}; there are {', '.join(FORMATS)}")
+    return no_grader(text, where)
 
 
 def _is_python(text: str) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.python_text import parse, parse_expression
-from workbench.data.samples.columns import LABEL_NAMES
+from workbench.data.samples.column_names import LABEL_NAMES
 from workbench.formats.frame import BEGIN, END, frame_of, framed, names_class, unframed, with_own_names
 from workbench.formats.shared.unsupported import outcomes_in
 from workbench.formats.shared.writing import MARK

@@ -13,7 +13,7 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.core.python_text import parse
 from workbench.data.extractors import Extractor
-from workbench.data.samples.columns import LABEL_NAMES
+from workbench.data.samples.column_names import LABEL_NAMES
 from workbench.formats.frame import check_free, framed
 from workbench.formats.shared import Losses
 from workbench.formats.shared.unsupported import (

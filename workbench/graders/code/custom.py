@@ -391,8 +391,15 @@ def _parameter(fn: Any) -> inspect.Parameter | None:
         p for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     ]
     if not positional or len(required) > 1 or any(p.kind is p.KEYWORD_ONLY for p in required):
-        names = ", ".join(p.name for p in parameters) or "none"
-        raise TypeError(f"{_name_of(fn)} must take one parameter, a thread or a sample; it takes ({names})")
+        names = ", ".join(p.name for p in parameters)
+        way = (
+            "write a function of a thread that calls it with these"
+            if names
+            else "it reads the state of its environment, which rows do not have; rewards of past episodes are read as old scores"
+        )
+        raise TypeError(
+            f"{_name_of(fn)} must take one parameter, a thread or a sample; it takes ({names or 'none'}): {way}"
+        )
     return positional[0]
 
 

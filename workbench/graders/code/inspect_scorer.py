@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.core.grade import Grade
@@ -21,9 +21,9 @@ _LETTERS: dict[Any, tuple[float, bool | None]] = {
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
 
 
-def is_scorer(names: list[str]) -> bool:
+def is_scorer(names: Sequence[str]) -> bool:
     """Whether the parameters are those of a scorer: a state and a target."""
-    return names[:2] == ["state", "target"]
+    return list(names[:2]) == ["state", "target"]
 
 
 def scorer_of(fn: Any) -> Any:

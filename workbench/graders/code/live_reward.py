@@ -1,13 +1,17 @@
 """Live functions of trainers and evaluators, called with one row as these call them: TRL, verl, OpenRLHF, eval-protocol, inspect.
 
-Source: TRL 1.16, verl 0.9.1 (`reward_score`), OpenRLHF 0.11.2, reward-kit and eval-protocol (`@reward_function`).
+Functions of a verifiers rubric and others with known parameters are called by their names; the `verify` of a NeMo Gym server and the
+`Rubric` of OpenEnv get objects with the attributes that these have.
+
+Source: TRL 1.16, verl 0.9.1 (`reward_score`), OpenRLHF 0.11.2, reward-kit and eval-protocol (`@reward_function`), verifiers 0.4,
+NeMo Gym 0.7 (`SimpleResourcesServer.verify`), OpenEnv 0.2 (`Rubric.forward`).
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -31,30 +35,58 @@ _REFERENCE = frozenset({
     "correct_answer", "golden_answers", "golden_answer", "gt", "expected_output", "references",
 })  # fmt: skip
 """Parameters that get the row's reference, if the row has no column of that name."""
+_PROMPT = frozenset({"input", "prompt", "query", "question"})
+_STATE = frozenset({"info", "metadata", "row", "state", "task"})
+"""Parameters that get the row's columns; verifiers' `state` has the parts of the row, too."""
 _FROM_A_TRAINER = frozenset(
     {"completion_ids", "prompt_ids", "trainer_state", "environments", "completions_ids"}
 )
 
 
 def form_of(fn: Any) -> str:
-    """The form of a live function by its parameters: "trl", "verl", "openrlhf", "messages", "inspect", "two", or "" for any other."""
+    """The form of a live function by its parameters, such as "trl" or "verl"; "" for any other."""
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
         return ""
     names = [one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     has_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    required = [one.name for one in parameters if one.default is one.empty and one.name in names]
+    return _of_trainer(names, has_rest=has_rest) or _of_evaluator(names, required, has_rest=has_rest)
+
+
+def _of_trainer(names: Sequence[str], *, has_rest: bool) -> str:
     if "completions" in names and names[0] in {"prompts", "completions"} and (len(names) > 1 or has_rest):
         return "trl"
-    if is_scorer(names) or {"data_source", "solution_str"} <= set(names):
-        return "inspect" if is_scorer(names) else "verl"
-    if {"queries", "prompts", "labels"} <= set(names):
-        return "openrlhf"
-    required = [one.name for one in parameters if one.default is one.empty and one.name in names]
-    if names[:1] == ["messages"] and (len(names) > 1 or has_rest):
-        return "messages"
-    is_pair = len(names) >= 2 and len(required) <= 2 and names[0] in _TEXT and names[1] in _REFERENCE
-    return "two" if is_pair else ""
+    if {"data_source", "solution_str"} <= set(names):
+        return "verl"
+    return "openrlhf" if {"queries", "prompts", "labels"} <= set(names) else ""
+
+
+def _of_evaluator(names: Sequence[str], required: Sequence[str], *, has_rest: bool) -> str:
+    forms = {
+        "inspect": is_scorer(names),
+        "messages": names[:1] == ["messages"] and (len(names) > 1 or has_rest),
+        "nemo": required == ["body"],
+        "openenv": required == ["action", "observation"],
+        "two": _is_pair(names, required) and not _STATE & set(names),
+        "names": _are_known(required),
+    }
+    return next((form for form, fits in forms.items() if fits), "")
+
+
+def _is_pair(names: Sequence[str], required: Sequence[str]) -> bool:
+    """Whether a function takes a completion and a reference."""
+    return len(names) >= 2 and len(required) <= 2 and names[0] in _TEXT and names[1] in _REFERENCE
+
+
+def _are_known(required: Sequence[str]) -> bool:
+    """Whether each required parameter states what it takes, and one of several takes the completion."""
+    return (
+        len(required) > 1
+        and set(required) <= _TEXT | _REFERENCE | _PROMPT | _STATE
+        and bool(set(required) & _TEXT)
+    )
 
 
 class LiveReward:
@@ -103,7 +135,7 @@ class LiveReward:
         parameters = inspect.signature(self.fn).parameters.values()
         if any(one.kind is one.VAR_KEYWORD for one in parameters):
             rest = {name: [value] if batched else value for name, value in columns.items()}
-            given = {**rest, **given} if self.form in {"trl", "messages"} else given
+            given = {**rest, **given} if self.form in {"trl", "messages", "names"} else given
         accepted = {}
         for one in parameters:
             if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
@@ -117,6 +149,8 @@ class LiveReward:
             elif one.default is one.empty and one.name in _FROM_A_TRAINER:
                 accepted[one.name] = None
         takes_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
+        if self.form == "names":
+            given = {name: value for name, value in given.items() if name in columns}
         return {**given, **accepted} if takes_rest else accepted
 
     def _read(self, value: Any) -> Any:
@@ -143,6 +177,8 @@ def _grade(value: Any) -> Any:
             raise TypeError(f"the dict has no score; its keys are {', '.join(map(str, value))[:80]}")
         rest = {name: part for name, part in value.items() if name != key}
         return _noted(value[key], rest, None)
+    if hasattr(value, "reward") and not hasattr(value, "score"):
+        return _number(value.reward)
     if hasattr(value, "score") and not isinstance(value, int | float):
         reason = getattr(value, "reason", None)
         return _noted(value.score, {}, reason if isinstance(reason, str) else None)
@@ -217,8 +253,93 @@ def _of_messages(_: LiveReward, sample: Sample, __: Mapping[str, Any]) -> dict[s
     return {"messages": [*asked, *said], "ground_truth": sample.reference}
 
 
+def _of_names(live: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
+    asked, said = _messages(sample)
+    prompt, completion = (
+        (asked, said)
+        if _reads_messages(live.fn)
+        else ("\n".join(one["content"] for one in asked), _answer(sample))
+    )
+    state = {
+        **columns,
+        "prompt": prompt,
+        "completion": completion,
+        "answer": sample.reference,
+        "info": dict(columns),
+    }
+    parts = {
+        **dict.fromkeys(_PROMPT, prompt),
+        **dict.fromkeys(_TEXT - _REFERENCE, completion),
+        **{key: dict(columns) for key in _STATE},
+        "state": state,
+    }
+    return {**parts, "task": columns.get("task", "default")}
+
+
+def _of_nemo(_: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
+    asked, _said = _messages(sample)
+    part = {"type": "output_text", "text": _answer(sample), "annotations": []}
+    message = {"type": "message", "role": "assistant", "id": "msg", "status": "completed", "content": [part]}
+    body = {
+        "responses_create_params": {"input": asked},
+        "response": {"id": "resp", "output": [message], "output_text": _answer(sample)},
+    }
+    reference = (
+        {}
+        if sample.reference is None
+        else dict.fromkeys(("expected_answer", "ground_truth", "answer"), sample.reference)
+    )
+    return {"body": _Attributes({**reference, **columns, **body})}
+
+
+class _Attributes(dict[str, Any]):
+    """An object of JSON whose entries are attributes, as of the models of a server."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(f"the row has no {name!r}")
+        return _with_attributes(self[name])
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        """The entries, as of a model of pydantic."""
+        return dict(self)
+
+
+def _with_attributes(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _Attributes(value)
+    return [_with_attributes(one) for one in value] if isinstance(value, list) else value
+
+
+class _TextAction(str):
+    """A completion as the action of an environment: a text that is the value of the usual fields of a message, too."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> str:
+        if name not in {"answer", "code", "completion", "content", "message", "response", "text"}:
+            raise AttributeError(
+                f"a completion has no {name!r}; call the rubric in a function of a thread that makes its action"
+            )
+        return str(self)
+
+
+def _of_openenv(_: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
+    prompt = "\n".join(one["content"] for one in _messages(sample)[0])
+    seen = {
+        "reference": sample.reference,
+        "prompt": prompt,
+        "done": True,
+        "reward": None,
+        **columns,
+        "metadata": dict(columns),
+    }
+    return {"action": _TextAction(_answer(sample)), "observation": _Attributes(seen)}
+
+
 _ARGUMENTS: dict[str, Callable[[LiveReward, Sample, Mapping[str, Any]], dict[str, Any]]] = {
-    "trl": _of_trl, "verl": _of_verl, "openrlhf": _of_openrlhf, "messages": _of_messages,
+    "trl": _of_trl, "verl": _of_verl, "openrlhf": _of_openrlhf, "messages": _of_messages, "names": _of_names,
+    "nemo": _of_nemo, "openenv": _of_openenv,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from workbench.core.grade import ErrorKind, Grade, GradeError, Status
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.columns import ROLES
+from workbench.data.samples.column_names import ROLES
 from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.combine.combining import CombiningRule, Mean
 from workbench.graders.combine.entry import Entry, as_entry, check_names, grades_of_one

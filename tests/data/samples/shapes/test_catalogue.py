@@ -10,8 +10,11 @@ import pytest
 
 import workbench as wb
 from tests.data.samples.shapes.catalogue import CATALOGUE, Held
+from tests.data.samples.shapes.datasets import DATASETS
 from workbench.core.errors import SamplesError, SamplesWarning
 from workbench.data.samples.shapes.training import turns_of_template
+
+HELD = {**CATALOGUE, **DATASETS}
 
 
 def read(held: Held, folder) -> wb.Samples:
@@ -42,10 +45,10 @@ def found(samples: wb.Samples) -> list[tuple]:
     return rows
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", HELD)
 def test_a_shape_is_read_right_or_refused(name, tmp_path):
     """Rows, references, groups, chosen sides and old scores are those of the example."""
-    held = CATALOGUE[name]
+    held = HELD[name]
     if held.refused:
         with pytest.raises(SamplesError) as caught:
             wb.Contains(expected="x").run(read(held, tmp_path), progress=False)

@@ -140,7 +140,9 @@ def _reader_of(file: SourceFile) -> FileReader:
         where=str(file.path),
         found=repr(file.path.suffix),
         expected="one of " + ", ".join(READERS),
-        hint=_HINTS.get(suffix, "read it with pandas and pass the DataFrame"),
+        hint=_HINTS.get(
+            suffix, "write it as CSV or JSON Lines, or pass its rows as a DataFrame or a list of dicts"
+        ),
     )
 
 

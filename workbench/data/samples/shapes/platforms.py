@@ -114,7 +114,7 @@ def response(row: Row) -> ShapedRow:
     "OpenAI batch input", "custom_id", "method|url", "body",
     example={"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {"messages": [{"role": "user", "content": "2+2?"}]}},
     fits=lambda names, _: not {"response", "result"} & set(names),
-    no_completions="this is the input of a batch; join its output: wb.read_samples(output.merge(input, on='custom_id')), both read with pandas.read_json(..., lines=True)",
+    no_completions="this is the input of a batch; read its output with it: wb.read_samples('output.jsonl', join='input.jsonl'), or --join in the shell",
     takes="prompt from body; it has no completions",
 )  # fmt: skip
 def batch_input(row: Row) -> ShapedRow:
@@ -212,14 +212,23 @@ def _azure_scores(evaluator: str, cells: Row) -> dict[str, Score]:
 @shape(
     "Bedrock evaluation responses", "prompt", "modelResponses",
     example={"prompt": "2+2?", "referenceResponse": "4", "modelResponses": [{"response": "4", "modelIdentifier": "m"}]},
-    takes="completion from each of modelResponses, reference from referenceResponse",
+    takes="completion from each of modelResponses, reference from referenceResponse, scores of an evaluation job as old graders",
 )  # fmt: skip
 def bedrock_row(row: Row) -> ShapedRow:
     """A prompt with the responses of several models."""
     return ShapedRow(
         prompt=row.get("prompt"), completion=objects(row["modelResponses"]), reference=row.get("referenceResponse"),
-        columns={name: row[name] for name in ("category",) if name in row},
+        columns={name: row[name] for name in ("category",) if name in row}, scores=_bedrock_scores(row),
     )  # fmt: skip
+
+
+def _bedrock_scores(row: Row) -> dict[str, Score]:
+    """The results of an evaluation job, if the row is one of its output."""
+    found = {}
+    for one in objects(at(row, "automatedEvaluationResult.scores")):
+        reason = str(at(one, "evaluatorDetails.0.explanation") or "")
+        found[str(one.get("metricName"))] = Score(one.get("result"), None, reason)
+    return found
 
 
 def _without_references(example: Any) -> tuple[Any, Any]:

@@ -136,31 +136,54 @@ def cohere_chat(row: Row) -> ShapedRow:
 @shape(
     "FastChat completions", "question_id", "choices.0.turns",
     example={"question_id": 9, "model_id": "m", "choices": [{"index": 0, "turns": ["4"]}]},
-    takes="completion from the last turn of each choice; the prompts are in another file",
+    takes="completion from the last turn of each choice; the prompts are in another file, which `join` adds",
 )  # fmt: skip
 def fastchat_answer(row: Row) -> ShapedRow:
     """A model's turns; each may be a text or an object with one."""
     last = [one["turns"][-1] for one in objects(row["choices"]) if one.get("turns")]
     texts = [at(one, "content", one) if isinstance(one, Mapping) else one for one in last]
+    asked = _before_last(row.get("turns"), objects(row["choices"])) if len(texts) == 1 else None
     return ShapedRow(
+        prompt=asked,
         completion=texts[0] if len(texts) == 1 else texts or None, id=first_of(row, "answer_id", "question_id"), group=str(row["question_id"]),
         columns={name: row[name] for name in ("question_id", "model_id", "tstamp") if name in row}, error="a choice without a turn",
     )  # fmt: skip
 
 
+def _before_last(prompts: Any, choices: Sequence[Row]) -> list[dict[str, Any]] | None:
+    """The turns before the last one, if the row was joined with its prompts."""
+    turns = from_json(prompts)
+    said = choices[0].get("turns") if choices else None
+    if not isinstance(turns, list) or not isinstance(said, list) or len(turns) < len(said):
+        return None
+    chat = [
+        {"role": role, "content": at(one, "content", one) if isinstance(one, Mapping) else one}
+        for pair in zip(turns, said, strict=False)
+        for role, one in zip(("user", "assistant"), pair, strict=True)
+    ]
+    return chat[:-1]
+
+
+def _are_ranked(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether an entry has a rank, a score or a model, and is not a reference with its place in a text."""
+    marks = {"model", "pm_score", "rank", "score", "selected"}
+    return any(marks & set(one) for row in rows for one in objects(row.get("answers")))
+
+
 @shape(
-    "ranked completions", "prompt", "answers.0.answer",
+    "ranked completions", "prompt|question", "answers.0.answer|answers.0.text", fits=_are_ranked,
     example={"prompt": "2+2?", "answers": [{"answer": "4", "model": "m", "rank": 1.0}, {"answer": "5", "model": "n", "rank": 2.0}]},
     takes="a completion per entry of `answers`",
 )  # fmt: skip
 def ranked(row: Row) -> ShapedRow:
     """A prompt with several completions by rank."""
     return ShapedRow(
-        prompt=row.get("prompt"),
+        prompt=first_of(row, "prompt", "question"),
         completion=[
-            {"response": one.get("answer"), **without(one, "answer")} for one in objects(row["answers"])
+            {"response": first_of(one, "answer", "text"), **without(one, "answer", "text")}
+            for one in objects(row["answers"])
         ],
-        columns=without(row, "prompt", "answers"),
+        columns=without(row, "prompt", "question", "answers"),
     )
 
 

@@ -1,17 +1,28 @@
-"""Rows for a probe without rows: the demo's arithmetic, with its results in each column that a grader names."""
+"""Rows for a probe without rows: those in the graders' file, or the demo's arithmetic with its results in each column that a grader names."""
 
 from __future__ import annotations
 
 import inspect
 import json
+import os
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-import workbench as wb
-from workbench.cli.options import UsageError
 from workbench.core.display_text import one_line
+from workbench.core.errors import SamplesError, WorkbenchError
+from workbench.data.demo import demo_samples
+from workbench.data.samples import Samples, read_samples
+from workbench.graders import CustomGrader, FunctionGrader
+from workbench.graders.capture.analysis import columns_read
+from workbench.graders.combine import ForRows
+from workbench.graders.serialization import parts
+from workbench.run.suite import Suite
+
+MADE_ROWS = "made rows"
+"""The source of rows that were made."""
 
 _ROWS = 60
 """Rows that are made: more than a probe draws, so that each has another prompt."""
@@ -27,17 +38,42 @@ _VALUES: dict[str, Any] = {"data_source": "openai/gsm8k", "extra_info": {}}
 """Cells of columns that are not the reference; any other column gets the reference."""
 
 
-def made_rows(suite: wb.Suite) -> tuple[wb.Samples, str]:
+def rows_for(
+    suite: Suite, path: str | os.PathLike[str], columns: Mapping[str, str | None] | None = None
+) -> tuple[Samples, str]:
+    """Rows for graders without rows of the user, and a sentence on what they are.
+
+    Args:
+        suite: The graders.
+        path: What they were read from: the rows of a file that has some, such as an export of an eval, are used.
+        columns: Role to column of that file.
+
+    Raises:
+        SamplesError: As `made_rows`.
+    """
+    file = Path(path)
+    if file.is_file() and file.suffix.lower() != ".py":
+        try:
+            samples = read_samples(file, columns=columns)
+            samples.require_answers()
+        except (WorkbenchError, ValueError):
+            pass  # a file of graders without rows
+        else:
+            return samples, f"rows of the file itself: {samples.reading}"
+    return made_rows(suite)
+
+
+def made_rows(suite: Suite) -> tuple[Samples, str]:
     """Rows for graders of which only the code is known, and a sentence on what they are.
 
     Args:
         suite: The graders; the columns are those that their signatures, texts and templates name.
 
     Raises:
-        UsageError: Graders that choose rows by the values of their columns, such as tests of promptfoo.
+        SamplesError: Graders that choose rows by the values of their columns, such as tests of promptfoo.
     """
     _refuse_choosers(suite)
-    frame = wb.demo_samples("arithmetic").frame
+    frame = demo_samples("arithmetic").frame
     # One completion per prompt: the known-good one, so that the usual form of a completion is there.
     good = frame[frame["good"].astype(bool)].drop_duplicates("prompt").head(_ROWS)
     columns = sorted(
@@ -58,32 +94,29 @@ def made_rows(suite: wb.Suite) -> tuple[wb.Samples, str]:
     )
     text = (
         f"no rows were given: {len(rows)} arithmetic tasks were made, with the result as the reference{also}; "
-        "for findings on your data: --samples FILE"
+        "for findings on your data pass your rows"
     )
     roles = {"prompt": "prompt", "completion": "completion", "reference": "reference"}
-    return wb.Samples(rows, columns=roles, source="made rows"), text
+    return Samples(rows, columns=roles, source=MADE_ROWS), text
 
 
-def is_for_certain_rows(suite: wb.Suite) -> bool:
+def is_for_certain_rows(suite: Suite) -> bool:
     """Whether a grader applies only to rows with certain values, such as a test of promptfoo to those of its variables."""
     return next(_choosers(suite), None) is not None
 
 
-def _choosers(suite: wb.Suite) -> Iterator[tuple[str, Any]]:
-    from workbench.graders.combine import ForRows
-    from workbench.graders.serialization import parts
-
+def _choosers(suite: Suite) -> Iterator[tuple[str, Any]]:
     for entry in suite.entries:
         yield from ((entry.name, part) for part in parts(entry.grader) if isinstance(part, ForRows))
 
 
-def _refuse_choosers(suite: wb.Suite) -> None:
+def _refuse_choosers(suite: Suite) -> None:
     for entry_name, part in _choosers(suite):
         names = dict.fromkeys(name for case in part.cases for name in case["when"])
-        raise UsageError(
+        raise SamplesError(
                     "rows for these graders cannot be made, because they are for rows with certain values",
                     where=f"grader {one_line(entry_name, 60)}", found=f"columns {', '.join(map(one_line, names))}",
-                    hint="pass rows with these columns: --samples FILE",
+                    hint="pass rows with these columns",
                 )  # fmt: skip
 
 
@@ -93,11 +126,6 @@ def named_columns(grader: Any) -> set[str]:
 
 
 def _named(grader: Any) -> Iterator[str]:
-    from workbench.graders import FunctionGrader
-    from workbench.graders.capture.analysis import columns_read
-    from workbench.graders.code.custom import CustomGrader
-    from workbench.graders.serialization import parts
-
     for part in parts(grader):
         if isinstance(part, FunctionGrader):
             yield from columns_read(part.source.text, part.signature).both
@@ -111,7 +139,7 @@ def _in_templates(grader: Any) -> Iterator[str]:
     """Columns in OpenAI's templates, such as `{{ item.sum }}`; none of a grader without a spec."""
     try:
         text = json.dumps(grader.spec())
-    except (wb.errors.WorkbenchError, TypeError, ValueError):
+    except (WorkbenchError, TypeError, ValueError):
         return
     yield from _ITEM.findall(text)
 

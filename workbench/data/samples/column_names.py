@@ -1,0 +1,65 @@
+"""Names of columns by which their roles are recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.data.row_columns import REFERENCE_NAMES
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "messages": ("messages",),
+    "system": ("system", "system_prompt", "systemInstruction", "system_instruction", "system_message"),
+    "instruction": ("instruction",),
+    "prompt": (
+        "prompt",
+        "input",
+        "question",
+        "user",
+        "user_input",
+        "user_question",
+        "user_query",
+        "user_message",
+        "query",
+        "problem",
+        "inputs",
+        "request",
+        "request_body",
+        "origin_prompt",
+        "gen_ai.input.messages",
+        "attributes.llm.input_messages",
+        "attributes.input.value",
+    ),
+    "completion": (
+        "completion",
+        "output",
+        "response",
+        "assistant",
+        "generated_text",
+        "prediction",
+        "model_output",
+        "model_outputs",
+        "model_response",
+        "actual_output",
+        "model_answer",
+        "generated_answer",
+        "generated_response",
+        "outputs",
+        "generation",
+        "response_body",
+        "gen_ai.output.messages",
+        "attributes.llm.output_messages",
+        "attributes.output.value",
+    ),
+    "tools": ("tools",),
+    "reference": (*REFERENCE_NAMES, "targets", "best_answer", "ground_truth_answer"),
+    "group": ("group",),
+    "id": ("id",),
+    "metadata": ("metadata",),
+}
+"""Role to the column names by which it is recognised; the first listed name has priority."""
+
+VERDICT_NAMES = ("label", "answer", "gold", "target")
+"""Names of a reference that may contain verdicts instead."""
+
+LABEL_NAMES = ROLES["reference"][:5]
+"""Names under which graders find the label of a trainer that passes it without its column's name."""

@@ -1,0 +1,119 @@
+"""Rows whose prompts and completions are inside the objects of a column: mapped by a dotted path, or found by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from workbench.core.errors import SamplesError
+from workbench.data.samples.columns import UnmappedError, recognise
+from workbench.data.samples.plain import is_missing
+from workbench.data.samples.shaped_rows import Columns, as_column, records, unique_names
+from workbench.data.samples.shapes import LOOKED_AT, at, from_json, shape_of
+from workbench.data.samples.source_file import Loaded
+
+_SPOKEN = ("messages", "instruction", "prompt", "completion")
+_SHOWN = 8
+"""Maximum keys that a note names."""
+
+
+def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]:
+    """Rows of which a column has an object with the prompt or the completion, with a column for each of its keys, and a note.
+
+    Unchanged if a column has such a role itself, if the rows have a tool's shape, or if the user maps columns; and if several
+    columns have objects with the same role.
+
+    Args:
+        loaded: The result of a reader.
+        columns: Role to column name, as given by the user.
+    """
+    frame = loaded.frame
+    if columns or not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
+        return loaded, ()
+    names = unique_names(frame.columns)
+    if len(set(map(str, frame.columns))) < len(names) or not len(frame):
+        return loaded, ()
+    first = list(records(frame.head(LOOKED_AT), names))
+    if shape_of(names, first) is not None or not _is_unmapped(names, first):
+        return loaded, ()
+    found = {name: keys for name in names if (keys := _keys(name, first))}
+    roles = [role for name, keys in found.items() for role in _roles(name, keys, first)]
+    if not found or len(set(roles)) < len(roles):
+        return loaded, ()
+    own, taken = frame, set(names) - found.keys()
+    for name, keys in found.items():
+        cells = [from_json(cell) for cell in frame[frame.columns[names.index(name)]]]
+        lifted = {
+            key if key not in taken else f"{name}.{key}": as_column(
+                [cell.get(key) if isinstance(cell, Mapping) else None for cell in cells]
+            ).set_axis(frame.index)
+            for key in keys
+        }
+        taken |= lifted.keys()
+        own = own.drop(columns=[frame.columns[names.index(name)]]).assign(**lifted)
+    notes = [
+        f"the rows are in column {name!r}, whose keys are read as columns: {_listed(keys)}"
+        for name, keys in found.items()
+    ]
+    return replace(loaded, frame=own), tuple(notes)
+
+
+def _is_unmapped(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether no column has a prompt or a completion."""
+    try:
+        recognise(names, peek=lambda name: [row.get(name) for row in rows])
+    except UnmappedError:
+        return True
+    except SamplesError:
+        return False
+    return False
+
+
+def _keys(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The keys of a column's objects if one of them has the prompt or the completion; none for any other column."""
+    cells = [from_json(row[name]) for row in rows if not is_missing(row.get(name))]
+    if not cells or not all(isinstance(cell, Mapping) for cell in cells):
+        return []
+    keys = list(dict.fromkeys(str(key) for cell in cells for key in cell))
+    return keys if _roles(name, keys, rows) else []
+
+
+def _roles(name: str, keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The roles that keys of a column's objects have."""
+    cells = [from_json(row.get(name)) for row in rows]
+    objects = [cell for cell in cells if isinstance(cell, Mapping)]
+    try:
+        found = recognise(keys, peek=lambda key: [cell.get(key) for cell in objects])
+    except SamplesError:
+        return []
+    return [role for role in _SPOKEN if role in found]
+
+
+def _listed(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+    return ", ".join(repr(key) for key in keys[:_SHOWN]) + more
+
+
+def with_nested(loaded: Loaded, columns: Columns) -> Loaded:
+    """The rows with a column for each mapped path into nested cells, such as "input.text" or "turns.0.text"."""
+    frame = loaded.frame
+    if not isinstance(frame, pd.DataFrame) or not isinstance(columns, Mapping) or frame.columns.nlevels > 1:
+        return loaded
+    names = unique_names(frame.columns)
+    paths = dict.fromkeys(
+        path for path in columns.values() if isinstance(path, str) and path not in names and "." in path
+    )
+    if not paths:
+        return loaded
+    rows = list(records(frame, names))
+    found = {path: [at(row, path) for row in rows] for path in paths}
+    new = {path: cells for path, cells in found.items() if any(cell is not None for cell in cells)}
+    if not new:
+        return loaded
+    return replace(
+        loaded,
+        frame=frame.assign(**{path: as_column(cells).set_axis(frame.index) for path, cells in new.items()}),
+    )
