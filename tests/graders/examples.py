@@ -116,6 +116,7 @@ ANSWERS: Mapping[str, Any] = {
     "answer-relevancy": _verdicts("results", "relevant"),
     "context-relevancy": '{"reason": "r", "score": 1}',
     "pairwise-judge": '{"reasoning": "r", "verdict": "A"}',
+    "row-rubric": '{"criteria": [{"number": 1, "reason": "r", "met": true}]}',
     "agent-judge": wb.judges.Reply("", raw={"tool_calls": [{"id": "1", "type": "function", **_CALL}]})
     if hasattr(wb, "judges")
     else None,
@@ -177,6 +178,7 @@ EXAMPLES: dict[str, Factory] = {
     "answer-relevancy": _judge("AnswerRelevancyJudge"),
     "context-relevancy": _judge("ContextRelevancyJudge"),
     "pairwise-judge": lambda: scripted(PairwiseJudge(criteria="is shorter")),
+    "row-rubric": lambda: scripted(wb.RowRubric("topic")),
     "agent-judge": _judge("AgentJudge", prompt="Rate it.", agent=AGENT),
     "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward", max_retries=0),
 }
@@ -280,6 +282,9 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     "pairwise-judge": [
         lambda: scripted(PairwiseJudge(against="topic", swap=False)),
         lambda: scripted(PairwiseJudge(user_template="{{ answer_a }} {{ answer_b }} {{ criteria }}")),
+    ],
+    "row-rubric": [
+        lambda: scripted(wb.RowRubric("topic", requests="each", clip=(-1, None), pass_threshold=0.5))
     ],
     "endpoint": [lambda: wb.Endpoint(url="https://x.example/r", headers={"Authorization": "$REWARD_AUTH"})],
 }

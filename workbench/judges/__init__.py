@@ -14,6 +14,7 @@ from workbench.judges.kinds.endpoint_grader import Endpoint
 from workbench.judges.kinds.openai import LabelJudge, ScoreJudge
 from workbench.judges.kinds.pairwise import PairwiseJudge
 from workbench.judges.kinds.rag import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge
+from workbench.judges.kinds.row_rubric import RowRubric
 from workbench.judges.kinds.rubric import RubricJudge
 from workbench.judges.openai_client import OpenAIClient
 from workbench.judges.protocol import (
@@ -61,6 +62,7 @@ __all__ = [
     "Price",
     "Reply",
     "ReplyStore",
+    "RowRubric",
     "RubricJudge",
     "SchemaJudge",
     "ScoreJudge",

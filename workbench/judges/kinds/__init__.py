@@ -86,7 +86,7 @@ class Judge(Grader):
     """
 
     hidden_from_dir = (
-        "answer_format ask ask_messages ask_model chat_client check_count judged_text material priced_model read "
+        "answer_format ask ask_messages ask_model chat_client check_count judged_text material priced_model read read_reply "
         "shows_question request_settings sent_temperature statements_key system_prompt unfilled_placeholders unreadable_grade "
         "user_message verdict_key"
     )
@@ -292,7 +292,7 @@ class Judge(Grader):
     async def _ask_and_repair(self, sample: Sample, messages: Messages, replies: list[Reply]) -> Grade:
         await self.ask_model(messages, replies)
         try:
-            grade = self._read(sample, messages, replies[-1])
+            grade = self.read_reply(sample, messages, replies[-1])
         except AnswerError as error:
             if error.kind is not ErrorKind.JUDGE_PARSE or self.platform not in REPAIRED_PLATFORMS:
                 raise
@@ -307,11 +307,12 @@ class Judge(Grader):
             await _confirm(replies)
             return grade
         await self.ask_model([*messages, *repair], replies)
-        grade = self._read(sample, messages, replies[-1])
+        grade = self.read_reply(sample, messages, replies[-1])
         await _confirm(replies)
         return grade
 
-    def _read(self, sample: Sample, messages: Messages, reply: Reply) -> Grade:
+    def read_reply(self, sample: Sample, messages: Messages, reply: Reply) -> Grade:
+        """The grade of a reply to these messages. Raise `AnswerError` if it has no grade for this sample."""
         return self.read(without_quotes(answer_text(reply, self.platform), sample, messages))
 
     async def ask_model(self, messages: Messages, replies: list[Reply]) -> Reply:
@@ -400,7 +401,12 @@ def _with_costs(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
 
 
 async def ask_each(
-    judge: Judge, sample: Sample, questions: Sequence[Messages], replies: list[Reply]
+    judge: Judge,
+    sample: Sample,
+    questions: Sequence[Messages],
+    replies: list[Reply],
+    *,
+    names: Sequence[str] = (),
 ) -> list[Grade]:
     """The grade of each request's reply; the requests are sent concurrently.
 
@@ -409,6 +415,7 @@ async def ask_each(
         sample: The judged sample.
         questions: The requests.
         replies: Every reply is appended to it, in the order of the requests, even if one fails: all are paid for.
+        names: What each request is about; begins the message of its failure.
 
     Raises:
         Exception: The first failure in that order, after every request has ended.
@@ -422,8 +429,17 @@ async def ask_each(
     for own_replies in replies_by_question:
         replies.extend(own_replies)
     grades: list[Grade] = []
-    for outcome in outcomes:
+    for at, outcome in enumerate(outcomes):
         if isinstance(outcome, BaseException):
-            raise outcome
+            raise _named(outcome, names[at]) if names else outcome
         grades.append(outcome)
     return grades
+
+
+def _named(error: BaseException, name: str) -> BaseException:
+    """The failure of one of several requests, which its message names."""
+    if isinstance(error, AnswerError):
+        return AnswerError(error.kind, f"{name}: {error}")
+    if isinstance(error, WorkbenchError) and error.args:
+        error.args = (f"{name}: {error.args[0]}", *error.args[1:])
+    return error
