@@ -179,6 +179,7 @@ EXAMPLES: dict[str, Factory] = {
     "context-relevancy": _judge("ContextRelevancyJudge"),
     "pairwise-judge": lambda: scripted(PairwiseJudge(criteria="is shorter")),
     "row-rubric": lambda: scripted(wb.RowRubric("topic")),
+    "panel": lambda: scripted(wb.Panel.example()),
     "agent-judge": _judge("AgentJudge", prompt="Rate it.", agent=AGENT),
     "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward", max_retries=0),
 }
@@ -285,6 +286,24 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     ],
     "row-rubric": [
         lambda: scripted(wb.RowRubric("topic", requests="each", clip=(-1, None), pass_threshold=0.5))
+    ],
+    "panel": [
+        lambda: scripted(
+            wb.Panel(
+                [wb.Entry(wb.RubricJudge("Rate."), "r", weight=2.0), wb.Contains("4"), wb.RowRubric("topic")],
+                vote="mean",
+                quorum=1,
+                pass_threshold=0.5,
+            )
+        ),
+        lambda: scripted(
+            wb.Panel(
+                wb.BinaryJudge("right?", temperature=1.0),
+                repeats=3,
+                early_stop=True,
+                fold_weights=((1.0,), (2.0,)),
+            )
+        ),
     ],
     "endpoint": [lambda: wb.Endpoint(url="https://x.example/r", headers={"Authorization": "$REWARD_AUTH"})],
 }

@@ -12,6 +12,7 @@ from workbench.judges import (
     FaithfulnessJudge,
     GuardrailJudge,
     LabelJudge,
+    Panel,
     Reply,
     RowRubric,
     RubricJudge,
@@ -69,6 +70,7 @@ EXAMPLES = {
     "row-rubric": lambda: RowRubric(
         "style", client=ScriptedClient('{"criteria": [{"number": 1, "reason": "r", "met": true}]}')
     ),
+    "panel": Panel.example,
     "agent-judge": lambda: AgentJudge(
         prompt="Rate it.", agent=AGENT, client=ScriptedClient(tool_call_reply("submit_grade", '{"score": 0.5, "rationale": "r"}'))
     ),

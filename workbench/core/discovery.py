@@ -47,6 +47,7 @@ def refuse_taken(noun: str, name: str, taken: Any, new: Any) -> None:
 
 _FUNCTIONS = {
     "run": ("workbench.run.suite", "run"),
+    "fit_panel": ("workbench.report.panels", "fit_panel"),
     "draw": ("workbench.report.plots", "draw"),
     "figures_for": ("workbench.report.plots", "figures_for"),
     "draw_forecast": ("workbench.report.plots.groups", "draw_forecast"),

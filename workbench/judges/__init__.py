@@ -13,6 +13,7 @@ from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge, Schem
 from workbench.judges.kinds.endpoint_grader import Endpoint
 from workbench.judges.kinds.openai import LabelJudge, ScoreJudge
 from workbench.judges.kinds.pairwise import PairwiseJudge
+from workbench.judges.kinds.panel import Panel
 from workbench.judges.kinds.rag import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge
 from workbench.judges.kinds.row_rubric import RowRubric
 from workbench.judges.kinds.rubric import RubricJudge
@@ -59,6 +60,7 @@ __all__ = [
     "NoServerError",
     "OpenAIClient",
     "PairwiseJudge",
+    "Panel",
     "Price",
     "Reply",
     "ReplyStore",

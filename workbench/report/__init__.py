@@ -27,6 +27,7 @@ from workbench.report.criteria import criteria_frame
 from workbench.report.digests import merged_fields
 from workbench.report.display import isolation_line, report_blocks, too_far_apart
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
+from workbench.report.panels import panel_lines, panels_frame
 from workbench.report.parquet import read_settings, write_report
 from workbench.report.past_graders import compare, old_grades_of, old_lines, resolved, with_old
 from workbench.report.replay import Replay, replay_lines, replay_of
@@ -193,6 +194,15 @@ class Report(Displayed):
         return criteria_frame(self)
 
     @cached_property
+    def panels(self) -> pd.DataFrame:
+        """One row for each member of each panel.
+
+        Columns: grader, judge, votes, failed, skipped, dissents (votes against the outcome), dissent_share, labels, kappa
+        (of its verdicts with the labels), and the 95 % intervals of the two, clustered by prompt.
+        """
+        return panels_frame(self)
+
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """The findings about the graders, most severe first; see `workbench.analysis.diagnostics.diagnose`."""
         return Findings(diagnose(
@@ -222,6 +232,7 @@ class Report(Displayed):
         lines = (
             *too_far_apart(self.summary),
             *noise_lines(self.noise),
+            *panel_lines(self),
             self.spending,
             *old_lines(self),
             *replay_lines(self),
