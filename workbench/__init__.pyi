@@ -63,6 +63,7 @@ from .judges import ContextRelevancyJudge as ContextRelevancyJudge
 from .judges import CriteriaJudge as CriteriaJudge
 from .judges import Endpoint as Endpoint
 from .judges import FaithfulnessJudge as FaithfulnessJudge
+from .judges import Ladder as Ladder
 from .judges import PairwiseJudge as PairwiseJudge
 from .judges import Panel as Panel
 from .judges import RowRubric as RowRubric

@@ -129,9 +129,15 @@ def scripted(grader: wb.Grader) -> wb.Grader:
     if hasattr(grader, "entries"):
         inner = tuple(replace(one, grader=scripted(one.grader)) for one in grader.entries)
         return replace(grader, entries=inner)
+    if isinstance(getattr(grader, "grader", None), wb.judges.Judge):
+        return replace(grader, grader=scripted(grader.grader))
     if "client" not in {f.name for f in fields(grader)}:
         return grader
     return replace(grader, client=wb.ScriptedClient(ANSWERS[grader.kind]))
+
+
+def _ladder(**settings: Any) -> wb.Grader:
+    return wb.Ladder(scripted(PairwiseJudge(criteria="is shorter")), **settings)
 
 
 def half(thread: wb.StringThread) -> float:
@@ -180,6 +186,7 @@ EXAMPLES: dict[str, Factory] = {
     "pairwise-judge": lambda: scripted(PairwiseJudge(criteria="is shorter")),
     "row-rubric": lambda: scripted(wb.RowRubric("topic")),
     "panel": lambda: scripted(wb.Panel.example()),
+    "ladder": lambda: _ladder(design="anchors", anchors="topic"),
     "agent-judge": _judge("AgentJudge", prompt="Rate it.", agent=AGENT),
     "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward", max_retries=0),
 }
@@ -286,6 +293,10 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     ],
     "row-rubric": [
         lambda: scripted(wb.RowRubric("topic", requests="each", clip=(-1, None), pass_threshold=0.5))
+    ],
+    "ladder": [
+        lambda: _ladder(score="strength"),
+        lambda: _ladder(design="adaptive", rounds=2),
     ],
     "panel": [
         lambda: scripted(

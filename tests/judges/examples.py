@@ -12,6 +12,7 @@ from workbench.judges import (
     FaithfulnessJudge,
     GuardrailJudge,
     LabelJudge,
+    Ladder,
     Panel,
     Reply,
     RowRubric,
@@ -71,6 +72,7 @@ EXAMPLES = {
         "style", client=ScriptedClient('{"criteria": [{"number": 1, "reason": "r", "met": true}]}')
     ),
     "panel": Panel.example,
+    "ladder": Ladder.example,
     "agent-judge": lambda: AgentJudge(
         prompt="Rate it.", agent=AGENT, client=ScriptedClient(tool_call_reply("submit_grade", '{"score": 0.5, "rationale": "r"}'))
     ),

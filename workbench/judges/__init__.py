@@ -11,6 +11,7 @@ from workbench.judges.kinds.agent_judge import AgentJudge
 from workbench.judges.kinds.binary import BinaryJudge
 from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge, SchemaJudge
 from workbench.judges.kinds.endpoint_grader import Endpoint
+from workbench.judges.kinds.ladder import Ladder
 from workbench.judges.kinds.openai import LabelJudge, ScoreJudge
 from workbench.judges.kinds.pairwise import PairwiseJudge
 from workbench.judges.kinds.panel import Panel
@@ -56,6 +57,7 @@ __all__ = [
     "JudgeServerError",
     "JudgeTimeoutError",
     "LabelJudge",
+    "Ladder",
     "NoModelError",
     "NoServerError",
     "OpenAIClient",

@@ -27,6 +27,7 @@ from workbench.report.criteria import criteria_frame
 from workbench.report.digests import merged_fields
 from workbench.report.display import isolation_line, report_blocks, too_far_apart
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
+from workbench.report.ladder import LadderTable, ladder_lines, ladder_table
 from workbench.report.panels import panel_lines, panels_frame
 from workbench.report.parquet import read_settings, write_report
 from workbench.report.past_graders import compare, old_grades_of, old_lines, resolved, with_old
@@ -202,6 +203,18 @@ class Report(Displayed):
         """
         return panels_frame(self)
 
+    def ladder(self, by: str, grader: str | None = None) -> LadderTable:
+        """Strengths of the writers of completions by the comparisons of a `wb.Ladder`, with intervals clustered by prompt.
+
+        Args:
+            by: The column that names who wrote a completion, such as "model".
+            grader: The ladder's name. May be omitted if the report has one.
+
+        Raises:
+            ReportError: No ladder, no such column, or no comparison of two writers.
+        """
+        return ladder_table(self, by, grader)
+
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """The findings about the graders, most severe first; see `workbench.analysis.diagnostics.diagnose`."""
@@ -233,6 +246,7 @@ class Report(Displayed):
             *too_far_apart(self.summary),
             *noise_lines(self.noise),
             *panel_lines(self),
+            *ladder_lines(self),
             self.spending,
             *old_lines(self),
             *replay_lines(self),
