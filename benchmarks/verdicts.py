@@ -35,7 +35,8 @@ from workbench.analysis.labels import Votes
 from workbench.analysis.statistics import Estimate
 from workbench.analysis.statistics.agreement import among_raters, ceiling_gap
 from workbench.analysis.statistics.confusion import paired_difference
-from workbench.analysis.statistics.means import mean_interval, sd_interval, share
+from workbench.analysis.statistics.means import mean_interval, share
+from workbench.analysis.statistics.noise import sd_interval
 from workbench.core.grades import Grades
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

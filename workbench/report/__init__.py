@@ -25,13 +25,14 @@ from workbench.report.cases import labelled_case, noise_frame, noise_lines, spen
 from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.criteria import criteria_frame
 from workbench.report.digests import merged_fields
-from workbench.report.display import isolation_line, report_blocks, too_far_apart
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.ladder import LadderTable, ladder_lines, ladder_table
 from workbench.report.panels import panel_lines, panels_frame
 from workbench.report.parquet import read_settings, write_report
 from workbench.report.past_graders import compare, old_grades_of, old_lines, resolved, with_old
 from workbench.report.replay import Replay, replay_lines, replay_of
+from workbench.report.report_blocks import isolation_line, report_blocks, too_far_apart
+from workbench.report.sample_columns import SampleColumns
 from workbench.report.selection import (
     Histogram,
     check_graders,
@@ -42,7 +43,7 @@ from workbench.report.selection import (
     select,
 )
 from workbench.report.sentences import Findings
-from workbench.report.settings import Analysis, SampleColumns, SamplesLike, check_lengths, label_column
+from workbench.report.settings import Analysis, SamplesLike, check_lengths, label_column
 from workbench.report.where import matching
 
 __all__ = ["Report", "compare", "read_report"]

@@ -20,7 +20,7 @@ from workbench.data.samples.cells import CellProblem
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.graders.arguments import check_choice
 from workbench.graders.base import Grader, from_spec, kind
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.judges.bradley_terry import PairResults, fit_strengths, neighbours, ranks_of
 from workbench.judges.kinds import SampleError
 from workbench.judges.kinds.pairwise import PairwiseJudge
