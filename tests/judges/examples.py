@@ -12,8 +12,6 @@ from workbench.judges import (
     FaithfulnessJudge,
     GuardrailJudge,
     LabelJudge,
-    Ladder,
-    Panel,
     Reply,
     RowRubric,
     RubricJudge,
@@ -71,8 +69,6 @@ EXAMPLES = {
     "row-rubric": lambda: RowRubric(
         "style", client=ScriptedClient('{"criteria": [{"number": 1, "reason": "r", "met": true}]}')
     ),
-    "panel": Panel.example,
-    "ladder": Ladder.example,
     "agent-judge": lambda: AgentJudge(
         prompt="Rate it.", agent=AGENT, client=ScriptedClient(tool_call_reply("submit_grade", '{"score": 0.5, "rationale": "r"}'))
     ),

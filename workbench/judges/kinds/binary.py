@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.python_text import cached_property
@@ -64,6 +64,8 @@ class BinaryJudge(Judge):
 
     Source: Adaptive (`binary_judge`, v0.14).
     """
+
+    has_own_examples: ClassVar[bool] = True
 
     criteria: str = field(kw_only=False)
     examples: tuple[Mapping[str, Any], ...] = ()

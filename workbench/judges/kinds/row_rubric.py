@@ -11,7 +11,7 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.graders.arguments import check_choice
 from workbench.graders.base import as_sample, is_number, kind
-from workbench.judges.kinds import Judge, SampleError, ask_each, json_schema
+from workbench.judges.kinds import Judge, SampleError, json_schema
 from workbench.judges.prompts import prompt, question_and_context
 from workbench.judges.protocol import Messages, Reply, ScriptedClient, check_number, refuse_unless
 from workbench.judges.row_criteria import (
@@ -21,6 +21,7 @@ from workbench.judges.row_criteria import (
     possible_points,
     read_criteria,
 )
+from workbench.judges.several_requests import ask_each
 from workbench.judges.verdicts import AnswerError, verdict_object
 
 _VERDICT = {

@@ -21,6 +21,7 @@ from workbench.data.templates.small_dialects import check_names
 from workbench.data.templates.values import MAX_SOURCE, TemplateRunError
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import as_sample, is_number, kind
+from workbench.judges.few_shots import label_reason
 from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
 from workbench.judges.openai_client import PROVIDERS, provider_client
 from workbench.judges.prompts import prompt
@@ -298,6 +299,10 @@ class RubricJudge(RubricPrompt):
                 "additionalProperties": False,
             }
         )
+
+    def label_reply(self, *, good: bool) -> Mapping[str, Any] | None:
+        """An end of the scale."""
+        return {"rationale": label_reason(good=good), "score": self.scale[good]}
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """The messages that would be sent."""
