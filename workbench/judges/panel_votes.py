@@ -211,19 +211,23 @@ def _said(vote: Vote) -> str:
     return f"{result}, {grade.reasoning[:_MAX_TEXT]}" if grade.reasoning else result
 
 
+def summed_costs(grades: Sequence[Grade]) -> dict[str, Any]:
+    """Time, tokens and cost of several grades; the cost is unknown if that of one with tokens is."""
+    totals = {name: _total([getattr(one, name) for one in grades]) for name in ("seconds", "tokens", "cost")}
+    is_unpriced = any(one.tokens is not None and one.cost is None for one in grades)
+    return {**totals, "cost": None} if is_unpriced else totals
+
+
 def with_totals(grade: Grade, votes: Sequence[Vote]) -> dict[str, Any]:
     """Fields of the panel's grade that are sums over its members: time, tokens, cost, replies."""
     grades = [vote.grade for vote in votes]
-    totals = {name: _total([getattr(one, name) for one in grades]) for name in ("seconds", "tokens", "cost")}
-    if any(one.tokens is not None and one.cost is None for one in grades):
-        totals["cost"] = None  # a sum without the members of unknown cost would be too low
     raw = [(vote.name, vote.grade.metadata["raw"]) for vote in votes if "raw" in vote.grade.metadata]
     metadata = dict(grade.metadata)
     if raw:
         metadata["raw"] = "\n\n".join(f"[{name}]\n{text}" for name, text in raw)[:_MAX_RAW]
         if all(one.metadata.get("cached") for one in grades if "raw" in one.metadata):
             metadata["cached"] = True
-    return {**totals, "metadata": metadata}
+    return {**summed_costs(grades), "metadata": metadata}
 
 
 def _total(values: Sequence[Any]) -> Any:

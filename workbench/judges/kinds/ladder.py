@@ -24,8 +24,8 @@ from workbench.graders.concurrent_rows import Control
 from workbench.judges.bradley_terry import PairResults, fit_strengths, neighbours, ranks_of
 from workbench.judges.kinds import SampleError
 from workbench.judges.kinds.pairwise import PairwiseJudge
-from workbench.judges.panel_votes import NOT_GRADED
-from workbench.judges.protocol import ScriptedClient, refuse_unless
+from workbench.judges.panel_votes import NOT_GRADED, summed_costs
+from workbench.judges.protocol import Messages, ScriptedClient, refuse_unless
 
 _RIVAL = "ladder rival"
 """Key of the metadata under which the judge gets the other completion."""
@@ -102,7 +102,7 @@ class Ladder(Grader):
     """
 
     why_not_portable: ClassVar[str] = "it compares completions with each other"
-    hidden_from_dir = "grade_samples"
+    hidden_from_dir = "grade_samples n_comparisons questions"
     grader: PairwiseJudge = field(kw_only=False)
     design: str = "all"
     score: str = "rank"
@@ -164,6 +164,18 @@ class Ladder(Grader):
         elif not isinstance(judge, PairwiseJudge):
             raise FormatError("a ladder needs a pairwise judge", found=repr(judge)[:80])
         return super().build(values)
+
+    def questions(self, sample: Sample) -> list[Messages]:
+        """The two requests of a comparison, with the completion itself as the other one: for estimates of cost."""
+        judge = replace(self.grader, against=_RIVAL)
+        return judge.questions(_with_rival(sample, judge.judged_text(sample)))
+
+    def n_comparisons(self, sample: Sample, completions: float) -> float:
+        """How many comparisons a row causes, if a prompt has this number of completions."""
+        if self.design == "anchors":
+            return len(_anchors_of(sample, self.anchors))
+        rounds = self.rounds or math.ceil(math.log2(max(completions, 1))) + 1
+        return min((completions - 1) / 2, rounds / 2 if self.design == "adaptive" else math.inf)
 
     async def grade(self, sample: Sample) -> Grade:
         """Compare one completion with its anchors; a design without anchors needs several completions."""
@@ -293,16 +305,12 @@ class _PairRun:
         return Comparison(a, b, grade)
 
     async def _compare(self, sample: Sample, rival: str) -> Grade:
-        thread = sample.thread
-        metadata = thread.metadata if isinstance(thread.metadata, Mapping) else {}
-        turns, _, calls, tools, answers = thread.to_wire()
-        shown = StringThread.from_wire((turns, {**metadata, _RIVAL: rival}, calls, tools, answers))
         async with self._places:
             if self._control.cancel.is_set():
                 return Grade.failed(ErrorKind.CANCELLED, _STOPPED)
             if self._end_error is not None:
                 return Grade(error=self._end_error)
-            grade: Grade = await self._judge.grade(replace(sample, thread=shown))
+            grade: Grade = await self._judge.grade(_with_rival(sample, rival))
         self._end_error = self._end_error or self._ends_run(grade)
         return grade
 
@@ -352,6 +360,14 @@ class _PairRun:
             yield _with_costs(
                 grade, [one for one in own if one.a == at]
             )  # each pair is paid for, and listed, once
+
+
+def _with_rival(sample: Sample, rival: str) -> Sample:
+    """The sample with another completion, where the judge looks for it."""
+    metadata = sample.thread.metadata if isinstance(sample.thread.metadata, Mapping) else {}
+    turns, _, calls, tools, answers = sample.thread.to_wire()
+    shown = StringThread.from_wire((turns, {**metadata, _RIVAL: rival}, calls, tools, answers))
+    return replace(sample, thread=shown)
 
 
 def _known(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -408,16 +424,9 @@ def _record(at: int, comparisons: Sequence[Comparison], names: Mapping[int, str]
 def _with_costs(grade: Grade, comparisons: Sequence[Comparison]) -> Grade:
     """The grade with time, tokens and cost of the comparisons that it lists."""
     grades = [one.grade for one in comparisons]
-    totals: dict[str, Any] = {}
-    for name in ("seconds", "tokens", "cost"):
-        values = [getattr(one, name) for one in grades if getattr(one, name) is not None]
-        totals[name] = sum(values) if values else None
-    if any(one.tokens is not None and one.cost is None for one in grades):
-        totals["cost"] = None  # a sum without comparisons of unknown cost would be too low
-    metadata = dict(grade.metadata)
-    if grades and all(one.metadata.get("cached") for one in grades):
-        metadata["cached"] = True
-    return replace(grade, **totals, metadata=metadata)
+    is_cached = bool(grades) and all(one.metadata.get("cached") for one in grades)
+    metadata = {**grade.metadata, **({"cached": True} if is_cached else {})}
+    return replace(grade, **summed_costs(grades), metadata=metadata)
 
 
 def _anchors_of(sample: Sample, column: str) -> list[str]:
