@@ -5,7 +5,7 @@ Run it with `python benchmarks/verdicts.py [--runs 200] [--processes 2]`. Four t
 * false verdicts: healthy graders in reports of one and of ten; a verdict (error or warning) is false if the grader
   has no such fault. Target: at most 5 % of reports.
 * coverage: 95 % intervals of means, of paired differences, of standard deviations, of shares, and of kappas of several
-  annotators. Target: 94 %.
+  annotators; of the agreement of a panel, and of strengths and the order effect of a ladder. Target: 94 %.
 * power: if the report requests k more rows for a grader with a fault, how often the verdict is reached with that number of
   rows. Target: 90 %.
 * causes: graders with one planted fault each, and which finding leads. Target: the fault.
@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from multiprocessing import Pool
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,10 @@ from workbench.analysis.statistics.confusion import paired_difference
 from workbench.analysis.statistics.means import mean_interval, share
 from workbench.analysis.statistics.noise import sd_interval
 from workbench.core.grades import Grades
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.judge_intervals import cells as judge_cells
+from benchmarks.judge_intervals import judge_coverage
 
 Floats = NDArray[np.float64]
 RUBRIC = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -395,6 +401,11 @@ def main() -> None:
             (held < 0.94 - _error(0.94, 2 * runs), f"{held:6.1%} of {shown:4.0%}  {design}")
             for design, held, shown in pool.imap(coverage, intervals, 4)
         ])  # fmt: skip
+        judges = judge_cells(runs)
+        _report("coverage, panels and ladders", [
+            (held < 0.94 - _error(0.94, 2 * runs), f"{held:6.1%} of {shown:4.0%}  {design}")
+            for design, held, shown in pool.imap(judge_coverage, judges, 4)
+        ])  # fmt: skip
         faults = [(name, n, runs) for name in FAULTS for n in (12, 20, 50, 100)]
         _report("power at n + k", [
             (named * runs >= 10 and came < 0.9 - _error(0.9, max(1, round(named * runs))),
@@ -407,7 +418,7 @@ def main() -> None:
             for cell, (design, leads, others) in zip(planted, pool.imap(causes, planted, 2), strict=True)
         ])  # fmt: skip
     print(
-        f"\n{len(cells) + len(intervals) + len(faults) + len(planted)} cells in {time.perf_counter() - start:.0f} s"
+        f"\n{len(cells) + len(intervals) + len(judges) + len(faults) + len(planted)} cells in {time.perf_counter() - start:.0f} s"
     )
 
 

@@ -63,7 +63,10 @@ from .judges import ContextRelevancyJudge as ContextRelevancyJudge
 from .judges import CriteriaJudge as CriteriaJudge
 from .judges import Endpoint as Endpoint
 from .judges import FaithfulnessJudge as FaithfulnessJudge
+from .judges import Ladder as Ladder
 from .judges import PairwiseJudge as PairwiseJudge
+from .judges import Panel as Panel
+from .judges import RowRubric as RowRubric
 from .judges import RubricJudge as RubricJudge
 from .judges import ScriptedClient as ScriptedClient
 from .probes import probe as probe

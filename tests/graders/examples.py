@@ -116,6 +116,7 @@ ANSWERS: Mapping[str, Any] = {
     "answer-relevancy": _verdicts("results", "relevant"),
     "context-relevancy": '{"reason": "r", "score": 1}',
     "pairwise-judge": '{"reasoning": "r", "verdict": "A"}',
+    "row-rubric": '{"criteria": [{"number": 1, "reason": "r", "met": true}]}',
     "agent-judge": wb.judges.Reply("", raw={"tool_calls": [{"id": "1", "type": "function", **_CALL}]})
     if hasattr(wb, "judges")
     else None,
@@ -128,9 +129,15 @@ def scripted(grader: wb.Grader) -> wb.Grader:
     if hasattr(grader, "entries"):
         inner = tuple(replace(one, grader=scripted(one.grader)) for one in grader.entries)
         return replace(grader, entries=inner)
+    if isinstance(getattr(grader, "grader", None), wb.judges.Judge):
+        return replace(grader, grader=scripted(grader.grader))
     if "client" not in {f.name for f in fields(grader)}:
         return grader
     return replace(grader, client=wb.ScriptedClient(ANSWERS[grader.kind]))
+
+
+def _ladder(**settings: Any) -> wb.Grader:
+    return wb.Ladder(scripted(PairwiseJudge(criteria="is shorter")), **settings)
 
 
 def half(thread: wb.StringThread) -> float:
@@ -177,6 +184,9 @@ EXAMPLES: dict[str, Factory] = {
     "answer-relevancy": _judge("AnswerRelevancyJudge"),
     "context-relevancy": _judge("ContextRelevancyJudge"),
     "pairwise-judge": lambda: scripted(PairwiseJudge(criteria="is shorter")),
+    "row-rubric": lambda: scripted(wb.RowRubric("topic")),
+    "panel": lambda: scripted(wb.Panel.example()),
+    "ladder": lambda: _ladder(design="anchors", anchors="topic"),
     "agent-judge": _judge("AgentJudge", prompt="Rate it.", agent=AGENT),
     "endpoint": lambda: wb.Endpoint(url="http://127.0.0.1:9/reward", max_retries=0),
 }
@@ -280,6 +290,31 @@ ALTERNATIVES: dict[str, list[Factory]] = {
     "pairwise-judge": [
         lambda: scripted(PairwiseJudge(against="topic", swap=False)),
         lambda: scripted(PairwiseJudge(user_template="{{ answer_a }} {{ answer_b }} {{ criteria }}")),
+    ],
+    "row-rubric": [
+        lambda: scripted(wb.RowRubric("topic", requests="each", clip=(-1, None), pass_threshold=0.5))
+    ],
+    "ladder": [
+        lambda: _ladder(score="strength"),
+        lambda: _ladder(design="adaptive", rounds=2),
+    ],
+    "panel": [
+        lambda: scripted(
+            wb.Panel(
+                [wb.Entry(wb.RubricJudge("Rate."), "r", weight=2.0), wb.Contains("4"), wb.RowRubric("topic")],
+                vote="mean",
+                quorum=1,
+                pass_threshold=0.5,
+            )
+        ),
+        lambda: scripted(
+            wb.Panel(
+                wb.BinaryJudge("right?", temperature=1.0),
+                repeats=3,
+                early_stop=True,
+                fold_weights=((1.0,), (2.0,)),
+            )
+        ),
     ],
     "endpoint": [lambda: wb.Endpoint(url="https://x.example/r", headers={"Authorization": "$REWARD_AUTH"})],
 }

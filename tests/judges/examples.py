@@ -13,6 +13,7 @@ from workbench.judges import (
     GuardrailJudge,
     LabelJudge,
     Reply,
+    RowRubric,
     RubricJudge,
     SchemaJudge,
     ScoreJudge,
@@ -64,6 +65,9 @@ EXAMPLES = {
     "context-relevancy": lambda: ContextRelevancyJudge(client=ScriptedClient(json.dumps(ONE))),
     "pairwise-judge": lambda: PairwiseJudge(
         against="style", client=ScriptedClient('{"reasoning": "r", "verdict": "A"}')
+    ),
+    "row-rubric": lambda: RowRubric(
+        "style", client=ScriptedClient('{"criteria": [{"number": 1, "reason": "r", "met": true}]}')
     ),
     "agent-judge": lambda: AgentJudge(
         prompt="Rate it.", agent=AGENT, client=ScriptedClient(tool_call_reply("submit_grade", '{"score": 0.5, "rationale": "r"}'))

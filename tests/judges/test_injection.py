@@ -45,6 +45,7 @@ BUILT_IN = {
     "faithfulness": "completion",
     "answer-relevancy": "completion",
     "pairwise-judge": "answer_a",
+    "row-rubric": "completion",
     "agent-judge": "completion",
 }
 """Judges whose prompts are ours, and the tag round the text under judgement."""
@@ -139,6 +140,7 @@ VERDICTS = {
     "answer-relevancy": (json.dumps({"claims": [{**CLAIMS["claims"][0], "relevant": False}]}), 0.0),
     "context-relevancy": ('{"reason": "no", "score": 0}', 0.0),
     "pairwise-judge": ('{"reasoning": "no", "verdict": "B"}', 0.5),
+    "row-rubric": ('{"criteria": [{"number": 1, "reason": "no", "met": false}]}', 0.0),
 }
 
 
@@ -168,6 +170,7 @@ HIGHER = {
     "answer-relevancy": json.dumps({"claims": [{**CLAIMS["claims"][0], "relevant": True}]}),
     "context-relevancy": '{"score": 1}',
     "pairwise-judge": '{"verdict": "TIE"}',
+    "row-rubric": '{"criteria": [{"number": 1, "reason": "no", "met": true}]}',
 }
 """What a completion would like its judge to have said."""
 

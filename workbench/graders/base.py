@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar
@@ -114,8 +114,8 @@ class Grader(ABC):
     deterministic: ClassVar[bool] = False
     """Whether a row always has the same grade, so that a run with repeats grades it once."""
     hidden_from_dir: ClassVar[str] = (
-        "at_once build deterministic example family check_ready ends_run grade_all hidden_from_dir implied_name needs_answer "
-        "why_not_portable"
+        "at_once build deterministic example family check_ready ends_run grade_all grade_together hidden_from_dir implied_name needs_answer "
+        "whole_groups why_not_portable"
     )
     """Names omitted from `dir`, and thus from tab completion; subclasses list their own."""
 
@@ -173,6 +173,10 @@ class Grader(ABC):
         """Grade every row; rows not reached before `control.cancel` is set are failed as cancelled."""
         return await RowRun(self, samples, control).run()
 
+    async def grade_together(self, samples: Sequence[Sample]) -> list[Grade]:
+        """One grade per sample; samples of one `group` are the completions of one prompt. See `whole_groups`."""
+        return [await self.grade(sample) for sample in samples]
+
     @property
     def needs_answer(self) -> str:
         """Required content of a row; a row without it fails.
@@ -181,6 +185,11 @@ class Grader(ABC):
         or whole conversations. "": the inner graders decide.
         """
         return "completion"
+
+    @property
+    def whole_groups(self) -> bool:
+        """Whether a row's grade depends on the other completions of its prompt, so that a run never grades part of them."""
+        return False
 
     @property
     def at_once(self) -> int:

@@ -11,9 +11,12 @@ from workbench.judges.kinds.agent_judge import AgentJudge
 from workbench.judges.kinds.binary import BinaryJudge
 from workbench.judges.kinds.criteria import CriteriaJudge, GuardrailJudge, SchemaJudge
 from workbench.judges.kinds.endpoint_grader import Endpoint
+from workbench.judges.kinds.ladder import Ladder
 from workbench.judges.kinds.openai import LabelJudge, ScoreJudge
 from workbench.judges.kinds.pairwise import PairwiseJudge
+from workbench.judges.kinds.panel import Panel
 from workbench.judges.kinds.rag import AnswerRelevancyJudge, ContextRelevancyJudge, FaithfulnessJudge
+from workbench.judges.kinds.row_rubric import RowRubric
 from workbench.judges.kinds.rubric import RubricJudge
 from workbench.judges.openai_client import OpenAIClient
 from workbench.judges.protocol import (
@@ -54,13 +57,16 @@ __all__ = [
     "JudgeServerError",
     "JudgeTimeoutError",
     "LabelJudge",
+    "Ladder",
     "NoModelError",
     "NoServerError",
     "OpenAIClient",
     "PairwiseJudge",
+    "Panel",
     "Price",
     "Reply",
     "ReplyStore",
+    "RowRubric",
     "RubricJudge",
     "SchemaJudge",
     "ScoreJudge",

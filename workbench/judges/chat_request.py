@@ -31,6 +31,7 @@ from workbench.judges.server import (
     is_server_failure,
 )
 from workbench.judges.spending import charge_failed_try, reserve_next_try
+from workbench.judges.token_odds import plain_logprobs
 
 _FIRST_WAIT, _MAX_WAIT_SECONDS = 0.5, 8.0
 """Seconds before the second try, and the maximum after doubling. Source: the openai package."""
@@ -257,6 +258,9 @@ def read_completion(answer: Any, target: RequestTarget, seconds: float) -> Reply
     content = fields.get("content")
     refusal = fields.get("refusal") or _joined_parts(content, "refusal")
     outcome = {"refusal": refusal, "finish_reason": choice.get("finish_reason"), "seconds": seconds}
+    # A reply with a key has none: its tokens would spell the key.
+    if content == message.get("content") and (logprobs := plain_logprobs(choice.get("logprobs"))) is not None:
+        outcome["logprobs"] = logprobs
     return Reply(_text(content), _usage(answer), {**fields, **outcome})
 
 

@@ -148,6 +148,7 @@ _TEMPERATURE_COMPLAINT = re.compile(
     r"(unsupported|not supported|does not support).{0,80}temperature",
     re.IGNORECASE | re.DOTALL,
 )
+_LOGPROBS_COMPLAINT = re.compile(r"log.?prob", re.IGNORECASE)
 _BAD_REQUEST_STATUSES = frozenset({400, 415, 422})
 # Some servers reply with these statuses, and not with 400, to a response format they lack.
 _SERVER_FAILURE_STATUSES = frozenset({500, 501})
@@ -263,6 +264,10 @@ class Capabilities:
         if "max_tokens" in sent and "max_completion_tokens" in message:
             self.uses_max_completion_tokens = True
             return True
+        if "logprobs" in sent and _LOGPROBS_COMPLAINT.search(message):
+            for name in ("logprobs", "top_logprobs"):
+                self.dropped_settings[name] = self.clock() + RETEST_SECONDS
+            return True
         if "temperature" in sent and _TEMPERATURE_COMPLAINT.search(message):
             self.dropped_settings["temperature"] = self.clock() + RETEST_SECONDS
             return True
@@ -299,6 +304,8 @@ def fallbacks(
         yield f"{reason} {_FORMAT_NAMES[FORMATS[wanted_format]]}", f"as {_FORMAT_NAMES[FORMATS[sent_format]]}"
     if "temperature" in wanted and "temperature" not in sent:
         yield "does not support temperature", "without it"
+    if "logprobs" in wanted and "logprobs" not in sent:
+        yield "does not support log-probabilities", "without them"
 
 
 def _set_format(request: dict[str, Any], index: int) -> None:

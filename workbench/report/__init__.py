@@ -23,10 +23,13 @@ from workbench.graders.combine import GateResult
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.cases import labelled_case, noise_frame, noise_lines, spending_line, weights_frame
 from workbench.report.comparison import Comparison, compare_cases
+from workbench.report.criteria import criteria_frame
 from workbench.report.digests import merged_fields
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
+from workbench.report.ladder import LadderTable, ladder_lines, ladder_table
+from workbench.report.panels import panel_lines, panels_frame
 from workbench.report.parquet import read_settings, write_report
-from workbench.report.past_graders import both_versions, old_grades_of, old_lines, resolved, with_old
+from workbench.report.past_graders import compare, old_grades_of, old_lines, resolved, with_old
 from workbench.report.replay import Replay, replay_lines, replay_of
 from workbench.report.report_blocks import isolation_line, report_blocks, too_far_apart
 from workbench.report.sample_columns import SampleColumns
@@ -42,6 +45,8 @@ from workbench.report.selection import (
 from workbench.report.sentences import Findings
 from workbench.report.settings import Analysis, SamplesLike, check_lengths, label_column
 from workbench.report.where import matching
+
+__all__ = ["Report", "compare", "read_report"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,6 +186,37 @@ class Report(Displayed):
         return weights_frame(self)
 
     @cached_property
+    def criteria(self) -> pd.DataFrame:
+        """One row for each criterion, and each tag (`level`), of graders with a rubric, largest share of the variance first.
+
+        Columns: grader, criterion, level, points (mean), rows, pass_rate (met, or not met if points are below 0), labels,
+        kappa (with the criterion's own labels, else of passing it with the row's label), variance (share of the score's
+        variance before clipping, summing to 1 over criteria), and the 95 % intervals of the three, clustered by prompt.
+        """
+        return criteria_frame(self)
+
+    @cached_property
+    def panels(self) -> pd.DataFrame:
+        """One row for each member of each panel.
+
+        Columns: grader, judge, votes, failed, skipped, dissents (votes against the outcome), dissent_share, labels, kappa
+        (of its verdicts with the labels), and the 95 % intervals of the two, clustered by prompt.
+        """
+        return panels_frame(self)
+
+    def ladder(self, by: str, grader: str | None = None) -> LadderTable:
+        """Strengths of the writers of completions by the comparisons of a `wb.Ladder`, with intervals clustered by prompt.
+
+        Args:
+            by: The column that names who wrote a completion, such as "model".
+            grader: The ladder's name. May be omitted if the report has one.
+
+        Raises:
+            ReportError: No ladder, no such column, or no comparison of two writers.
+        """
+        return ladder_table(self, by, grader)
+
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """The findings about the graders, most severe first; see `workbench.analysis.diagnostics.diagnose`."""
         return Findings(diagnose(
@@ -210,6 +246,8 @@ class Report(Displayed):
         lines = (
             *too_far_apart(self.summary),
             *noise_lines(self.noise),
+            *panel_lines(self),
+            *ladder_lines(self),
             self.spending,
             *old_lines(self),
             *replay_lines(self),
@@ -410,36 +448,3 @@ def read_report(path: str | Path, samples: Any = None) -> Report:
         ReportError: Not a report, one of a newer release, or samples that are missing or not the ones that were graded.
     """
     return Report(**read_settings(path, samples))
-
-
-def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison:
-    """Two graders of one report, or one grader in two reports over the same samples.
-
-    Args:
-        report: The report with both graders, or the earlier one.
-        a: Name of one grader; or the later report.
-        b: Name of the other grader. With two reports: name of the grader in both, which may be omitted if the
-            first report has only one.
-
-    Returns:
-        Second minus first; the graders of two reports are named "... (before)" and "... (now)", and pass threshold,
-        scale and labels (if any) are those of the first.
-
-    Raises:
-        ReportError: An unknown grader, the same one twice, no name although one is needed, or reports over different samples.
-    """
-    if not hasattr(report, "grades") or not (isinstance(a, str) or hasattr(a, "grades")):
-        argument = a if hasattr(report, "grades") else report
-        raise ReportError(
-            "compare takes reports, not graders",
-            found=type(argument).__name__,
-            hint="run both: wb.compare(wb.Suite([one, other]).run(samples), 'one', 'other')",
-        )
-    if isinstance(a, str):
-        if b is None:
-            raise ReportError(
-                "a comparison needs two graders", found=repr(a), hint="wb.compare(report, 'one', 'other')"
-            )
-        return report.compare(a, b)
-    merged = both_versions(report, a, b)
-    return merged.compare(*merged.graders)

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.core.display_text import counted, number, one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
+from workbench.report.comparison import Comparison
 
 Report = TypeVar("Report", bound=Any)
 """A `Report`, whose module imports this one."""
@@ -112,3 +113,38 @@ def _one_version(report: Report, name: str, when: str) -> Report:
     sources = {new: report.sources[name]} if name in report.sources else {}
     # Without the gate, whose verdict is for the whole run and not this grader.
     return replace(report, grades={new: report.grades[name]}, sources=sources, gate=None)
+
+
+def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison:
+    """Two graders of one report, or one grader in two reports over the same samples.
+
+    Args:
+        report: The report with both graders, or the earlier one.
+        a: Name of one grader; or the later report.
+        b: Name of the other grader. With two reports: name of the grader in both, which may be omitted if the
+            first report has only one.
+
+    Returns:
+        Second minus first; the graders of two reports are named "... (before)" and "... (now)", and pass threshold,
+        scale and labels (if any) are those of the first.
+
+    Raises:
+        ReportError: An unknown grader, the same one twice, no name although one is needed, or reports over different samples.
+    """
+    if not hasattr(report, "grades") or not (isinstance(a, str) or hasattr(a, "grades")):
+        argument = a if hasattr(report, "grades") else report
+        raise ReportError(
+            "compare takes reports, not graders",
+            found=type(argument).__name__,
+            hint="run both: wb.compare(wb.Suite([one, other]).run(samples), 'one', 'other')",
+        )
+    if isinstance(a, str):
+        if b is None:
+            raise ReportError(
+                "a comparison needs two graders", found=repr(a), hint="wb.compare(report, 'one', 'other')"
+            )
+        compared: Comparison = report.compare(a, b)
+        return compared
+    merged = both_versions(report, a, b)
+    result: Comparison = merged.compare(*merged.graders)
+    return result

@@ -32,6 +32,7 @@ from workbench.core.display import (
 from workbench.core.display_html import bar, legend, sign
 from workbench.core.display_text import capital, counted, interval_text, number, one_line
 from workbench.report.cases import label_codes
+from workbench.report.criteria import criteria_blocks
 from workbench.report.frames import rows_table
 from workbench.report.selection import Counts, Histogram, bin_counts, counts_of, parts_of
 from workbench.report.sentences import finding_data, finding_line
@@ -51,6 +52,7 @@ def report_blocks(report: Any) -> Iterator[DisplayBlock]:
     yield Only("markdown", verdict_table(title, lambda: grader_lines(report)))
     yield Only("html", summary_table(report.summary, lambda name: Drawing(histogram_html(report, name))))
     yield Only("html markdown", [Paragraph(note, "failed", limit=600) for note in notes])
+    yield from criteria_blocks(report)
     yield from map(Paragraph, report.facts)
     yield Only("html", [Paragraph(joint_line(report.findings), "quiet")])
     yield Paragraph(report.isolation, "quiet")

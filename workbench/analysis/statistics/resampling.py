@@ -20,6 +20,7 @@ from workbench.analysis.statistics import SAME, Codes, Floats, Interval, critica
 from workbench.analysis.statistics.association import ranks
 from workbench.analysis.statistics.means import cluster_sums
 
+_MIN_SPREAD_ROWS = 12.0  # with fewer the interval of alpha contains the truth in 80 to 90 % of cases
 Statistic = Callable[[Floats], Floats]
 
 DRAWS = 2_000
@@ -194,6 +195,58 @@ def _share(sums: Floats) -> Floats:
         return np.where(variance > n * SAME**2, (xy - x * y / n) / variance, np.nan)
 
 
+def krippendorff_alpha(values: Floats, groups: Codes | None = None, *, seed: int = 0) -> Bootstrap:
+    """Agreement of several graders beyond chance: Krippendorff's alpha (2004, "Content analysis"), at most 1.
+
+    1 minus the mean squared difference within rows over that between all values. For values of 0 and 1 this is the nominal
+    alpha, for scores the interval alpha. Rows with fewer than two values do not count. NaN if all values are equal.
+
+    The Bayesian bootstrap over prompts with one unseen row, on which the graders are divided evenly between the lowest and
+    the highest value: otherwise graders that agree on all of 20 rows would have an interval of no width. By simulation
+    the interval contains the truth in 92 to 99 % of cases from 20 rows on (`benchmarks/verdicts.py`). It needs values that
+    differ on several rows: with 18 passes in 20 rows it would contain the truth in 80 %, and there is none.
+
+    Args:
+        values: Verdicts or scores, NaN for none, (n, m).
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        seed: Same seed, same draws.
+    """
+    known = ~np.isnan(values)
+    rows = known.sum(1) >= 2
+    if not rows.any():
+        return Bootstrap(math.nan, np.empty(0), np.empty(0), 0)
+    known, scores = known[rows], np.where(known, values, 0.0)[rows]
+    low, span = scores[known].min(), max(float(np.ptp(scores[known])), SAME)
+    scores = np.where(known, (scores - low) / span, 0.0)
+    count, total, square = known.sum(1).astype(float), scores.sum(1), (scores**2).sum(1)
+    columns = np.column_stack([count, total, square, (count * square - total**2) / (count - 1)])
+    m = float(np.median(count))
+    half = m / 2
+    unseen = np.array([m, half, half, (m * half - half**2) / (m - 1)])
+    some = None if groups is None else np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
+    away = _widened(
+        bootstrap(columns, _disagreement, groups=some, unseen=unseen, seed=seed), keep_unseen=True
+    )
+    if math.isnan(away.value) or _spread_rows(scores[known]) / m < _MIN_SPREAD_ROWS:
+        return Bootstrap(1 - away.value, np.empty(0), np.empty(0), away.units)
+    return Bootstrap(1 - away.value, np.sort(1 - away.widened), np.sort(1 - away.draws), away.units)
+
+
+def _spread_rows(values: Floats) -> float:
+    """Effective number of values that carry the spread: all if half of them are 0 and half 1, few if nearly all are equal."""
+    away = (values - values.mean()) ** 2
+    fourth = float((away**2).sum())
+    return float(away.sum()) ** 2 / fourth if fourth > 0 else 0.0
+
+
+def _disagreement(sums: Floats) -> Floats:
+    """Observed over expected disagreement."""
+    n, total, square, within = np.moveaxis(sums, -1, 0)
+    expected = n * square - total**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(expected > n * SAME, within * (n - 1) / expected, np.nan)
+
+
 def rank_correlation(a: Floats, b: Floats, groups: Codes | None = None, *, seed: int = 0) -> Bootstrap:
     """The bootstrap of Spearman's correlation of two columns, with the sign changed so that it is positive.
 
@@ -211,14 +264,16 @@ def rank_correlation(a: Floats, b: Floats, groups: Codes | None = None, *, seed:
     return _widened(bootstrap(columns, _correlation, groups=groups, seed=seed), most=1.0)
 
 
-def _widened(boot: Bootstrap, most: float = math.inf) -> Bootstrap:
+def _widened(boot: Bootstrap, most: float = math.inf, *, keep_unseen: bool = False) -> Bootstrap:
     """Draws widened as Student's quantile requires for few clusters: a percentile interval of 12 covers 91 %."""
     if boot.units < 3:
         return replace(boot, draws=np.empty(0), widened=np.empty(0))
     df = boot.units - 1
     factor = critical_value(0.95, df) / critical_value(0.95, math.inf) * math.sqrt(boot.units / df)
-    draws = np.minimum(boot.value + (boot.draws - boot.value) * min(factor, _MAX_WIDENING), most)
-    return replace(boot, draws=draws, widened=draws)
+    factor = min(factor, _MAX_WIDENING)
+    draws = np.minimum(boot.value + (boot.draws - boot.value) * factor, most)
+    unseen = boot.value + (boot.widened - boot.value) * factor if keep_unseen else draws
+    return replace(boot, draws=draws, widened=unseen)
 
 
 def _correlation(sums: Floats) -> Floats:

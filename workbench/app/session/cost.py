@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.core.errors import WorkbenchError
+from workbench.graders import Grader
 from workbench.graders.serialization import parts
-from workbench.judges import Judge
+from workbench.judges import Judge, Ladder
 from workbench.judges.budget import CostEstimator, pending_question
+from workbench.judges.kinds import SampleError
 
 if TYPE_CHECKING:
     from workbench.data.samples import Samples
-    from workbench.graders import Grader
 
 
 N_READ = 20
@@ -55,27 +57,43 @@ class CostEstimates:
 
 
 def _estimate(grader: Grader, rows: Samples) -> CostEstimate | None:
-    judges: list[Judge] = [part for part in parts(grader) if isinstance(part, Judge)]
-    n_read = min(N_READ, len(rows)) if judges else 0
+    n_read = min(N_READ, len(rows)) if any(isinstance(part, Judge) for part in parts(grader)) else 0
+    completions = len(rows) / max(len(np.unique(rows.group_codes)), 1) if n_read else 1.0
     read = np.unique(np.linspace(0, max(len(rows) - 1, 0), n_read).astype(int))
-    n_requests, dollars, unknown, n = 0, 0.0, "", 0
+    n_requests, dollars, unknown, n = 0.0, 0.0, "", 0
     for row in read.tolist():
         try:
-            questions = [question for judge in judges for question in _questions(judge, rows[row])]
-        except WorkbenchError:  # this row fails in the run, and costs nothing
+            questions = list(_requests(grader, rows[row], completions))
+        except (WorkbenchError, SampleError):  # this row fails in the run, and costs nothing
             continue
         n += 1
-        n_requests += len(questions)
-        for question in questions:
+        for question, times in questions:
+            n_requests += times
             unknown = unknown or question.model * (question.price is None)
-            dollars += CostEstimator().estimate(question).money
+            dollars += times * CostEstimator().estimate(question).money
     if not n:
         return None
     return CostEstimate(n_requests / n, None if unknown else dollars / n, unknown, n)
 
 
-def _questions(judge: Judge, sample: Any) -> list[Any]:
+def _requests(grader: Grader, sample: Any, completions: float) -> Iterator[tuple[Any, float]]:
+    """The requests about a row, and how often each is sent: a panel's repeats, a ladder's comparisons."""
+    if isinstance(grader, Ladder):
+        times = grader.n_comparisons(sample, completions)
+        yield from ((question, times) for question in _questions(grader.grader, grader.questions(sample)))
+        return
+    if isinstance(grader, Judge):
+        yield from ((question, 1.0) for question in _questions(grader, grader.questions(sample)))
+    times = float(getattr(grader, "repeats", 1))
+    inner = [entry.grader for entry in getattr(grader, "entries", ())] + list(
+        getattr(grader, "inner_graders", ())
+    )
+    wrapped = getattr(grader, "grader", None)
+    inner += [wrapped] if isinstance(wrapped, Grader) else []
+    for one in inner:
+        yield from ((question, times * own) for question, own in _requests(one, sample, completions))
+
+
+def _questions(judge: Judge, requests: Any) -> list[Any]:
     client, settings = judge.chat_client(), judge.request_settings()
-    return [
-        pending_question(client, messages, settings, with_size=True) for messages in judge.questions(sample)
-    ]
+    return [pending_question(client, messages, settings, with_size=True) for messages in requests]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from workbench.core.grades import Grades
 from workbench.data.samples import Sample
 from workbench.data.samples.cells import changed
 from workbench.deploy.reward.trainer_rows import RewardRow
+from workbench.graders.base import Grader
 from workbench.graders.code import SandboxedGrader
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine
@@ -190,6 +192,9 @@ class Graders:
 
     async def _each(self, entry: Entry, samples: Sequence[Sample]) -> Grades:
         """Rows of a judge, an endpoint or a user's function: as many concurrently as it accepts."""
+        if entry.grader.whole_groups:
+            with use_judge_run(self._run_of_judges()):
+                return await _in_groups(entry.grader, samples)
         grades, places = Grades.empty(len(samples)), asyncio.Semaphore(entry.grader.at_once)
 
         async def one(at: int, sample: Sample) -> None:
@@ -210,6 +215,31 @@ class Graders:
         """End the workers; the next call starts them again."""
         for owner in self.owners:
             release(owner)
+
+
+async def _in_groups(grader: Grader, samples: Sequence[Sample]) -> Grades:
+    """Rows of a grader that compares the completions of a prompt: rows with one prompt are a group.
+
+    A trainer that passes no prompt passes an index of it (verl's `extra_info`); rows without either are in no group.
+    """
+    groups = [_group_of(sample, at) for at, sample in enumerate(samples)]
+    rows = [
+        replace(sample, id=f"row {at}", group=group)
+        for at, (sample, group) in enumerate(zip(samples, groups, strict=True))
+    ]
+    grades = Grades.empty(len(samples))
+    for at, grade in enumerate(await grader.grade_together(rows)):
+        grades.put(at, grade)
+    return grades
+
+
+def _group_of(sample: Sample, at: int) -> str:
+    turns = [[turn.role, turn.content] for turn in sample.thread.messages()]
+    if any(content.strip() for _, content in turns):
+        return json.dumps(turns)
+    metadata = sample.thread.metadata if isinstance(sample.thread.metadata, Mapping) else {}
+    index = next((metadata[name] for name in ("uid", "index") if metadata.get(name) is not None), None)
+    return f"row {at}" if index is None else f"index {index}"
 
 
 @contextlib.contextmanager

@@ -85,6 +85,16 @@ def check_kind(judge: Judge) -> None:
             where="kind",
             hint="write it as a rubric, binary, criteria, guardrail, score or label judge, or remove it",
         )
+    if getattr(judge, "logprobs", False):
+        raise FormatError(
+            "the target's native judge cannot represent scores weighted by probabilities", where="logprobs",
+            hint="set logprobs=False",
+        )  # fmt: skip
+    if judge.examples and not judge.has_own_examples:
+        raise FormatError(
+            "the target's native judge cannot represent examples", where="examples", found=f"{len(judge.examples)} of them",
+            hint="write them into the prompt, or remove them",
+        )  # fmt: skip
 
 
 def _templates(judge: Judge) -> Iterator[tuple[str, str]]:

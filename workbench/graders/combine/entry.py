@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from workbench.core import background
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
-from workbench.core.grades import Grades
+from workbench.core.grades import MISSING, Grades
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
 from workbench.data.samples import Sample, Samples
@@ -152,6 +152,12 @@ class Entry:
 
         Rows with grades in the control's checkpoint are not graded again.
         """
+        if self.grader.whole_groups and control.checkpoint is not None:
+            is_missing = control.checkpoint.kept(len(samples)).codes == MISSING
+            codes = samples.group_codes
+            if np.isin(codes[~is_missing], codes[is_missing]).any():
+                # Some rows of a prompt alone would get other grades: all rows again, with replies from the store if there is one.
+                return await self._grade_rows(samples, control.part(control.on_rows))
         return await grade_missing(samples, control, self._grade_rows)
 
     async def _grade_rows(self, samples: Samples, control: Control) -> Grades:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
+from workbench.core.discovery import higher_level
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.thread import StringThread
@@ -20,6 +20,7 @@ from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.arguments import HANDLING
 from workbench.graders.base import Grader
 from workbench.judges.budget import BudgetError
+from workbench.judges.few_shots import check_examples, checked_examples, is_example, show_examples
 from workbench.judges.judge_run import CircuitBreaker, ask, current_run
 from workbench.judges.openai_client import OpenAIClient, is_reasoning_model, provider_client
 from workbench.judges.protocol import (
@@ -76,6 +77,8 @@ class Judge(Grader):
             `client=OpenAIClient(base_url)`.
         api_key_env: Environment variable with the key of that server; "" for `OPENAI_API_KEY`. Keys themselves are
             rejected.
+        examples: Graded rows to show before the request, dicts with `input` (text or messages), `output`, `reply` (what the
+            judge should reply) and optionally `reference` and `metadata`. A row that is an example is skipped. See `with_examples`.
         client: The client that sends requests; None for OpenAI with the key in `OPENAI_API_KEY`. Like `base_url` and
             `api_key_env` it is not part of spec, repr or equality: a file cannot name a server.
 
@@ -86,15 +89,23 @@ class Judge(Grader):
     """
 
     hidden_from_dir = (
-        "answer_format ask ask_messages ask_model chat_client check_count judged_text material priced_model read "
+        "answer_format ask ask_messages ask_model chat_client check_count has_own_examples judged_text label_reply material priced_model read read_reply "
         "shows_question request_settings sent_temperature statements_key system_prompt unfilled_placeholders unreadable_grade "
         "user_message verdict_key"
     )
+    has_own_examples: ClassVar[bool] = False
+    """Whether the kind has another form of examples, which its prompt contains."""
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        show_examples(cls)
+
     model: str = ""
     temperature: float = 0.0
     max_tokens: int | None = None
     extractor: Extractor = field(default_factory=Extractor)
     platform: str = ""
+    examples: tuple[Mapping[str, Any], ...] = ()
     base_url: str = field(default="", compare=False, repr=False, metadata=HANDLING)
     api_key_env: str = field(default="", compare=False, repr=False, metadata=HANDLING)
     client: ChatClient | None = field(default=None, compare=False, repr=False, metadata=HANDLING)
@@ -114,6 +125,8 @@ class Judge(Grader):
         object.__setattr__(self, "temperature", float(self.temperature))
         if self.max_tokens is not None:
             check_setting("max_tokens", self.max_tokens)
+        if not self.has_own_examples:
+            object.__setattr__(self, "examples", checked_examples(self.examples))
 
     def _make_client(self) -> None:
         """Create the client of `base_url` and `api_key_env`."""
@@ -224,6 +237,7 @@ class Judge(Grader):
             NoModelError: The server needs a model, and neither the judge nor `WORKBENCH_MODEL` names one.
         """
         self._resolve_model()
+        check_examples(self)
         client = self.chat_client()
         check = getattr(client, "check_ready", None)
         if check is not None:
@@ -239,6 +253,8 @@ class Judge(Grader):
         """Send the request and parse the reply; request a second reply if the rules provide for that."""
         start = time.perf_counter()
         replies: list[Reply] = []
+        if not self.platform and is_example(self, sample):
+            return Grade.skipped("this row is one of the judge's examples")
         try:
             self._require_question(sample)
             grade = await self.ask(sample, replies)
@@ -292,7 +308,7 @@ class Judge(Grader):
     async def _ask_and_repair(self, sample: Sample, messages: Messages, replies: list[Reply]) -> Grade:
         await self.ask_model(messages, replies)
         try:
-            grade = self._read(sample, messages, replies[-1])
+            grade = self.read_reply(sample, messages, replies[-1])
         except AnswerError as error:
             if error.kind is not ErrorKind.JUDGE_PARSE or self.platform not in REPAIRED_PLATFORMS:
                 raise
@@ -307,11 +323,12 @@ class Judge(Grader):
             await _confirm(replies)
             return grade
         await self.ask_model([*messages, *repair], replies)
-        grade = self._read(sample, messages, replies[-1])
+        grade = self.read_reply(sample, messages, replies[-1])
         await _confirm(replies)
         return grade
 
-    def _read(self, sample: Sample, messages: Messages, reply: Reply) -> Grade:
+    def read_reply(self, sample: Sample, messages: Messages, reply: Reply) -> Grade:
+        """The grade of a reply to these messages. Raise `AnswerError` if it has no grade for this sample."""
         return self.read(without_quotes(answer_text(reply, self.platform), sample, messages))
 
     async def ask_model(self, messages: Messages, replies: list[Reply]) -> Reply:
@@ -347,6 +364,26 @@ class Judge(Grader):
     def unreadable_grade(self, error: AnswerError, replies: list[Reply]) -> Grade:  # noqa: ARG002 (for platforms' rules)
         """The grade of a reply that cannot be parsed: failed."""
         return Grade.failed(error.kind, str(error))
+
+    def with_examples(self, rows: Any, labels: Any = None, *, n: int = 4, seed: int = 0) -> Self:
+        """This judge with examples from labelled rows, half of them good; these rows are skipped, so that no figure has them.
+
+        Args:
+            rows: Rows, or a report with labels.
+            labels: As in `Report`; the report's by default.
+            n: Number of examples, from as many prompts.
+            seed: Of the draw.
+
+        Raises:
+            ReportError: Fewer labelled rows than needed.
+            FormatError: The kind cannot express a label as a reply: write `examples=`.
+        """
+        judge: Self = higher_level("judge_with_examples")(self, rows, labels, n, seed)
+        return judge
+
+    def label_reply(self, *, good: bool) -> Mapping[str, Any] | None:  # noqa: ARG002 (for kinds that can)
+        """The reply that a label means; None for a kind whose replies are more than a label."""
+        return None
 
     def judged_text(self, sample: Sample) -> str:
         """The judged text of the sample."""
@@ -397,33 +434,3 @@ def _with_costs(grade: Grade, replies: list[Reply], seconds: float) -> Grade:
         cost=sum(costs) if costs and len(costs) == len(replies) else grade.cost,
         metadata={**grade.metadata, **metadata},
     )
-
-
-async def ask_each(
-    judge: Judge, sample: Sample, questions: Sequence[Messages], replies: list[Reply]
-) -> list[Grade]:
-    """The grade of each request's reply; the requests are sent concurrently.
-
-    Args:
-        judge: The judge.
-        sample: The judged sample.
-        questions: The requests.
-        replies: Every reply is appended to it, in the order of the requests, even if one fails: all are paid for.
-
-    Raises:
-        Exception: The first failure in that order, after every request has ended.
-    """
-    replies_by_question: list[list[Reply]] = [[] for _ in questions]
-    tasks = [
-        judge.ask_messages(sample, messages, own_replies)
-        for messages, own_replies in zip(questions, replies_by_question, strict=True)
-    ]
-    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-    for own_replies in replies_by_question:
-        replies.extend(own_replies)
-    grades: list[Grade] = []
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
-        grades.append(outcome)
-    return grades

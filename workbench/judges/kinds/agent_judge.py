@@ -95,6 +95,7 @@ class AgentJudge(RubricPrompt):
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)
+        refuse_unless(not self.examples, "an agent judge has no examples", "", "write them into its prompt")
         refuse_unless(isinstance(self.agent, Mapping), "agent must be the content of an .af file", self.agent)
         check_setting("max_steps", self.max_steps)
         check_number("tool_timeout in seconds", self.tool_timeout, above=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.python_text import cached_property
@@ -16,7 +16,8 @@ from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
 from workbench.judges.kinds import JSON_OBJECT, Judge, SampleError, json_schema
 from workbench.judges.prompts import check_template_names, prompt, question_and_context
-from workbench.judges.protocol import Messages, refuse_unless
+from workbench.judges.protocol import Messages, Reply, refuse_unless
+from workbench.judges.token_odds import LOGPROBS, weighted
 from workbench.judges.verdicts import AnswerError, verdict_object
 
 _ANSWER_SCHEMA = {
@@ -61,9 +62,13 @@ class BinaryJudge(Judge):
         system_template: Replaces the built-in system prompt.
         user_template: Replaces the built-in user prompt.
         template_variables: Further variables for the templates.
+        logprobs: Whether the score is the probability of PASS, of PASS or FAIL, where the server returns those of
+            tokens: `metadata["sampled_score"]` is then the score of the verdict itself. The verdict stays the reply's.
 
     Source: Adaptive (`binary_judge`, v0.14).
     """
+
+    has_own_examples: ClassVar[bool] = True
 
     criteria: str = field(kw_only=False)
     examples: tuple[Mapping[str, Any], ...] = ()
@@ -71,9 +76,11 @@ class BinaryJudge(Judge):
     system_template: str | None = None
     user_template: str | None = None
     template_variables: Mapping[str, Any] = field(default_factory=dict)
+    logprobs: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        refuse_unless(isinstance(self.logprobs, bool), "logprobs must be True or False", self.logprobs)
         refuse_unless(
             isinstance(self.criteria, str) and self.criteria.strip(), "criteria must be text", self.criteria
         )
@@ -89,6 +96,15 @@ class BinaryJudge(Judge):
             return json_schema(_ANSWER_SCHEMA)
         # OpenAI rejects JSON mode if no message mentions JSON, and a template may never do so.
         return None if self.system_template or self.user_template else JSON_OBJECT
+
+    def request_settings(self) -> dict[str, Any]:
+        """See `Judge.request_settings`; with the request for probabilities."""
+        return super().request_settings() | (LOGPROBS if self.logprobs else {})
+
+    def read_reply(self, sample: Sample, messages: Messages, reply: Reply) -> Grade:
+        """See `Judge.read_reply`; the expected score if the reply has probabilities."""
+        grade = super().read_reply(sample, messages, reply)
+        return weighted(grade, reply, {"PASS": 1.0, "FAIL": 0.0}) if self.logprobs else grade
 
     @property
     def shows_question(self) -> bool:

@@ -14,6 +14,7 @@ from workbench.data.templates import thread_variables
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
 from workbench.graders.structure.schema import Fault, Schema, plain_schema
+from workbench.judges.few_shots import label_reason
 from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
 from workbench.judges.prompts import check_template_names, prompt, question
 from workbench.judges.protocol import Messages, Reply, check_number, refuse_unless
@@ -140,6 +141,10 @@ class CriteriaJudge(Judge):
         material = {"question": question(sample.thread), "completion": self.judged_text(sample)}
         text = prompt("criteria_user", material, criteria=self.criteria)
         return [{"role": "system", "content": prompt("criteria_system")}, {"role": "user", "content": text}]
+
+    def label_reply(self, *, good: bool) -> Mapping[str, Any] | None:
+        """1.0 or 0.0."""
+        return {"reasoning": label_reason(good=good), "strengths": [], "weaknesses": [], "score": float(good)}
 
     def answer_format(self) -> dict[str, Any] | None:
         """Score, reasoning, strengths and weaknesses."""

@@ -13,6 +13,7 @@ from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
+from workbench.judges.few_shots import label_reason
 from workbench.judges.kinds import Judge, json_schema
 from workbench.judges.kinds.rubric import check_scale
 from workbench.judges.prompts import prompt
@@ -133,6 +134,12 @@ class LabelJudge(TemplatedJudge):
         """The required format of the reply; precedes the author's messages."""
         return prompt("label_system", labels=json_text(list(self.labels)))
 
+    def label_reply(self, *, good: bool) -> Mapping[str, Any] | None:
+        """The first passing label, or the first other one; None if all labels pass."""
+        chosen = next((label for label in self.labels if (label in self.passing_labels) == good), None)
+        step = {"description": "read the labels of annotators", "conclusion": label_reason(good=good)}
+        return None if chosen is None else {"steps": [step], "result": chosen}
+
     def read(self, text: str) -> Grade:
         """The label, from the JSON object or as the whole reply."""
         answer = {"result": text} if text in self.labels else verdict_object(text, "result", self.platform)
@@ -189,6 +196,11 @@ class ScoreJudge(TemplatedJudge):
         """The required format of the reply; precedes the author's messages."""
         low, high = self.scale
         return prompt("score_system", low=f"{low:g}", high=f"{high:g}")
+
+    def label_reply(self, *, good: bool) -> Mapping[str, Any] | None:
+        """An end of the scale."""
+        step = {"description": "read the labels of annotators", "conclusion": label_reason(good=good)}
+        return {"steps": [step], "result": self.scale[good]}
 
     def read(self, text: str) -> Grade:
         """The result, on the scale."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,18 @@ from workbench.data.templates.small_dialects import check_names
 from workbench.data.templates.values import MAX_SOURCE, TemplateRunError
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import as_sample, is_number, kind
+from workbench.judges.few_shots import label_reason
 from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
 from workbench.judges.openai_client import PROVIDERS, provider_client
 from workbench.judges.prompts import prompt
 from workbench.judges.protocol import ChatClient, Messages, Reply, check_number, check_setting, refuse_unless
+from workbench.judges.token_odds import LOGPROBS, weighted
 from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 
 _EMPTY_SUBMISSION = "Empty submission - extractor found no content"
 """Letta's reasoning for a submission without text."""
+_MAX_STEPS = 20
+"""Maximum steps of a scale whose scores are weighted by probabilities: as many tokens as servers return."""
 _DIALECTS = ("", "braces", "handlebars", "jinja2", "mustache")
 _DIALECT_OF_SUFFIX = {
     ".jinja": "jinja2", ".jinja2": "jinja2", ".j2": "jinja2", ".hbs": "handlebars", ".handlebars": "handlebars",
@@ -250,6 +254,8 @@ class RubricJudge(RubricPrompt):
         timeout: Seconds a request may take, up to 3,600; None for the client's value.
         scale: Lowest and highest score.
         pass_threshold: The lowest score that passes; None for neither pass nor fail.
+        logprobs: Whether the score is the mean of the whole scores, weighted by their probabilities, where the server
+            returns those of tokens: `metadata["sampled_score"]` is then the reply's score. Needs a scale of whole numbers.
 
     With `platform="letta"` strings and booleans are parsed as numbers, scores are clamped, a missing rationale is "", and
     in release "0.17" an empty submission gets the lowest score without a request.
@@ -262,6 +268,7 @@ class RubricJudge(RubricPrompt):
     timeout: float | None = field(default=None, metadata=LIMIT)
     scale: tuple[float, float] = (0.0, 1.0)
     pass_threshold: float | None = None
+    logprobs: bool = False
 
     def __post_init__(self, prompt_path: str | os.PathLike[str] | None) -> None:
         super().__post_init__(prompt_path)
@@ -272,6 +279,11 @@ class RubricJudge(RubricPrompt):
         if self.pass_threshold is not None:
             check_number("pass_threshold", self.pass_threshold)
         object.__setattr__(self, "scale", check_scale(self.scale))
+        refuse_unless(isinstance(self.logprobs, bool), "logprobs must be True or False", self.logprobs)
+        whole = all(end.is_integer() for end in self.scale) and self.scale[1] - self.scale[0] <= _MAX_STEPS
+        refuse_unless(
+            whole or not self.logprobs, "logprobs need a scale of whole numbers", self.scale, "(1, 5)"
+        )
 
     def chat_client(self) -> ChatClient:
         """The client that was given, else the provider's."""
@@ -279,7 +291,21 @@ class RubricJudge(RubricPrompt):
 
     def request_settings(self) -> dict[str, Any]:
         """See `Judge.request_settings`; with timeout and retries."""
-        return {**super().request_settings(), "timeout": self.timeout, "max_retries": self.max_retries}
+        settings = {**super().request_settings(), "timeout": self.timeout, "max_retries": self.max_retries}
+        return settings | (LOGPROBS if self.logprobs else {})
+
+    def read_reply(self, sample: Sample, messages: Messages, reply: Reply) -> Grade:
+        """See `Judge.read_reply`; the expected score if the reply has probabilities."""
+        grade = super().read_reply(sample, messages, reply)
+        if not self.logprobs:
+            return grade
+        low, high = map(int, self.scale)
+        made = weighted(grade, reply, {str(score): float(score) for score in range(low, high + 1)})
+        return (
+            made
+            if self.pass_threshold is None
+            else replace(made, passed=(made.score or 0.0) >= self.pass_threshold)
+        )
 
     def answer_format(self) -> dict[str, Any] | None:
         """Rationale and score; JSON mode under platforms' rules."""
@@ -298,6 +324,10 @@ class RubricJudge(RubricPrompt):
                 "additionalProperties": False,
             }
         )
+
+    def label_reply(self, *, good: bool) -> Mapping[str, Any] | None:
+        """An end of the scale."""
+        return {"rationale": label_reason(good=good), "score": self.scale[good]}
 
     def preview(self, sample: Sample | StringThread) -> Messages:
         """The messages that would be sent."""
