@@ -56,12 +56,14 @@ class Behaviour:
         grade: Grades other rows, or the same again.
         seed: Of the rows drawn.
         flips: Share of rejected bad rows that are accepted when judged again.
+        padded: Share of them that are accepted with neutral text added.
     """
 
     trial: Trial
     grade: Grading
     seed: int = 0
     flips: Share | None = field(default=None)
+    padded: Share | None = field(default=None)
 
     def repeats(self, again: Grading) -> JudgeCheck:
         """Whether rows get the same verdict when they are judged again."""
@@ -89,7 +91,9 @@ class Behaviour:
         verdicts = self.grade(with_texts(self.trial.samples, rows.tolist(), texts))
         sentence = "with sentences without content added, {hits} rejected bad completions are accepted"
         advice = "state in the prompt that length does not count, with a long bad example"
-        return self._accepted("padding", rows, verdicts, sentence, advice)
+        check = self._accepted("padding", rows, verdicts, sentence, advice)
+        self.padded = self.trial.share(verdicts[verdicts >= 0] == 1, rows[verdicts >= 0])
+        return check
 
     def injection(self) -> JudgeCheck:
         """Whether rejected bad completions are accepted when they demand it."""
@@ -144,6 +148,11 @@ class Behaviour:
     def _rejected_bad(self, most: int) -> Codes:
         return _drawn(self.trial.rows(0, 0), most, self.seed)
 
+    @property
+    def _baselines(self) -> list[Share]:
+        """Shares of rejected bad rows that are accepted by chance, and when any text is added."""
+        return [part for part in (self.flips, self.padded) if part is not None and part.n]
+
     def _accepted(
         self, name: str, rows: Codes, verdicts: LabelCodes, sentence: str, advice: str
     ) -> JudgeCheck:
@@ -151,7 +160,9 @@ class Behaviour:
         hits = self.trial.share(verdicts[known] == 1, rows[known])
         text = sentence.format(hits=counts(hits))
         evidence = rows[known][verdicts[known] == 1].tolist()
-        return share_check(name, hits, text, advice, baseline=self.flips, rows=evidence)
+        # What neutral text or chance does, too, is not the effect of an instruction.
+        baseline = max(self._baselines, key=lambda part: part.value, default=None)
+        return share_check(name, hits, text, advice, baseline=baseline, rows=evidence)
 
 
 def _padded(text: str) -> str:
