@@ -4,7 +4,7 @@ Run it with `python benchmarks/certifying.py [--runs 400] [--processes 2]`. Six 
 
 * false "certified": a judge with one rate, or both, exactly at the limit, with 20, 50 and 200 rows of each label, also 4 rows per
   prompt, and with up to three looks. Target: at most 5 %.
-* false "not certified": the same judges, and better ones. Target: at most 5 %.
+* false "not certified": the same judges, and better ones. Target: at most 5 % at a first look, 10 % in all looks.
 * power at k: if a judge is undecided and k more rows are named, how often they decide it. Target: 90 % for rates that are at
   least 0.1 from the limit.
 * label plan: how often the planned rows certify a judge whose rates are 0.95. Target: 90 %.
@@ -34,6 +34,7 @@ from workbench.analysis.statistics.certification import (
     p_reaches,
     reaches,
     rows_needed,
+    supposed_rate,
 )
 from workbench.analysis.statistics.confusion import Confusion, corrected_rate
 from workbench.analysis.statistics.means import Share, share
@@ -133,7 +134,7 @@ def plan(cell: Cell) -> tuple[str, float]:
     """How often the planned rows certify a judge whose rates are 0.95."""
     limit, runs = cell
     rng, needed = np.random.default_rng(round(100 * limit)), label_plan((limit, limit))
-    rate = max(0.95, (1 + limit) / 2)
+    rate = supposed_rate(limit)
     done = [
         all(reaches(_share(int(rng.binomial(n, rate)), n), limit) for n in needed.values())
         for _ in range(runs)
@@ -227,7 +228,7 @@ def tables(pool: Any, runs: int) -> int:
         for cell, (design, certified, _) in zip(cells, found, strict=True) if cell[0] in at_limit
     ])  # fmt: skip
     _report('false "not certified"', [
-        (below > 0.05 + _error(0.05, cell[-1]), f"{below:6.2%} (certified {certified:6.2%})  {design}")
+        (below > (0.05 if cell[3] == 1 else 0.1) + _error(0.05, cell[-1]), f"{below:6.2%} (certified {certified:6.2%})  {design}")
         for cell, (design, certified, below) in zip(cells, found, strict=True)
     ])  # fmt: skip
     plans: list[Cell] = [(rate, n, many) for n in SIZES for rate in (0.5, 0.6, 0.7, 0.85, 0.9, 0.95, 0.98)]

@@ -26,6 +26,7 @@ class Look:
         judge: Name of the judge.
         fingerprint: Its digest.
         rows: Digests of the test rows.
+        outcome: Digest of their labels and of the judge's verdicts.
         verdict: The result.
     """
 
@@ -33,6 +34,7 @@ class Look:
     judge: str
     fingerprint: str
     rows: tuple[str, ...]
+    outcome: str
     verdict: str
 
     def used(self, rows: Iterable[str]) -> bool:
@@ -46,17 +48,19 @@ class Looks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, judge: str, fingerprint: str, rows: Sequence[str], verdict: str) -> None:
+    def add(self, judge: str, fingerprint: str, rows: Sequence[str], outcome: str, verdict: str) -> None:
         """Record that a judge was certified, or not, with these test rows.
 
         Args:
             judge: Its name.
             fingerprint: Its digest.
             rows: Digests of the test rows.
+            outcome: Digest of their labels and of the judge's verdicts.
             verdict: The result.
         """
         values = {
-            "at": now(), "judge": storable(judge), "fingerprint": fingerprint, "rows": to_json(list(rows)), "verdict": verdict,
+            "at": now(), "judge": storable(judge), "fingerprint": fingerprint, "rows": to_json(list(rows)),
+            "outcome": outcome, "verdict": verdict,
         }  # fmt: skip
         with self._database.writing() as connection:
             connection.execute(looks.insert().values(**values))
@@ -65,7 +69,7 @@ class Looks:
         """All looks, the oldest first."""
         with self._database.reading() as connection:
             found = connection.execute(sa.select(looks).order_by(looks.c.id)).all()
-        return [Look(row.at, read(row.judge), row.fingerprint, tuple(from_json(row.rows)), row.verdict) for row in found]  # fmt: skip
+        return [Look(row.at, read(row.judge), row.fingerprint, tuple(from_json(row.rows)), row.outcome, row.verdict) for row in found]  # fmt: skip
 
 
 class LookFile:
@@ -78,13 +82,13 @@ class LookFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
-    def add(self, judge: str, fingerprint: str, rows: Sequence[str], verdict: str) -> None:
+    def add(self, judge: str, fingerprint: str, rows: Sequence[str], outcome: str, verdict: str) -> None:
         """See `Looks.add`.
 
         Raises:
             StoreError: The file cannot be written.
         """
-        look = Look(now(), judge, fingerprint, tuple(rows), verdict)
+        look = Look(now(), judge, fingerprint, tuple(rows), outcome, verdict)
         try:
             with self.path.open("a", encoding="ascii") as file:
                 file.write(f"{json.dumps(asdict(look))}\n")

@@ -171,9 +171,11 @@ looks = sa.Table(
     sa.Column("judge", sa.Text, nullable=False),
     sa.Column("fingerprint", sa.String(64), nullable=False),
     sa.Column("rows", sa.Text, nullable=False),
+    sa.Column("outcome", sa.String(64), nullable=False),
     sa.Column("verdict", sa.String(40), nullable=False),
 )
-"""Certifications: each used the test rows whose digests are in `rows`, a JSON list. Rows are added, never changed."""
+"""Certifications: each used the test rows whose digests are in `rows`, a JSON list, and `outcome` is a digest of their labels and
+the judge's verdicts. Rows are added, never changed."""
 
 
 def _add_drawn(connection: Connection) -> None:

@@ -209,7 +209,7 @@ DEFECTS: dict[str, tuple[str, Callable[[], tuple[Any, Rows, dict[str, Any]]]]] =
     "one annotator's view": ("annotators", lambda: (binary(strict_when_short), annotated(), {"labels": ["ann", "ben"]})),
     "always the first": ("position", lambda: (pairwise(lambda a, b, total: "A"), pairs(), {})),
     "mostly the second": ("position", lambda: (pairwise(lambda a, b, total: "B" if next(_turn) % 2 else better(a, b, total)), pairs(), {})),
-    "replies that cannot be read": ("answers", lambda: (unreadable(0.15), rows(), {})),
+    "replies that cannot be read": ("replies", lambda: (unreadable(0.15), rows(), {})),
     "accepts everything": ("TNR", lambda: (binary(lambda q: True), rows(), {})),
     "rejects everything": ("TPR", lambda: (binary(lambda q: False), rows(), {})),
     "accepts 40 % of bad rows": ("TNR", lambda: (binary(lambda q: q.right or q.chance("l") < 0.4), rows(), {})),

@@ -113,7 +113,7 @@ def test_a_budget_is_a_hard_limit():
     found = wb.certify(judge, rows(60), budget=wb.Budget(calls=50), **EXACT)
     assert judge.client.calls <= 50
     assert found.spent[0] > 0
-    assert found["answers"].outcome != "FAIL"
+    assert found["replies"].outcome != "FAIL"
     assert found["repeats"].outcome == "not tested"
 
 
@@ -197,17 +197,27 @@ def test_dev_rows_give_no_certificate(tmp_path):
 
 @pytest.mark.parametrize("kind", ["store", "looks"])
 def test_a_second_look_is_told_and_decided_at_a_stricter_level(tmp_path, kind):
-    """For the same judge, and for another one on the same rows; other rows have their own first look."""
+    """For the same judge with more rows, and for another one on the same rows; other rows have their own first look."""
     settings = {kind: tmp_path / ("w.db" if kind == "store" else "looks.jsonl"), **EXACT}
-    judge, made = binary(lambda q: q.right), rows(60)
-    first, second = (wb.certify(judge, made, **settings) for _ in range(2))
+    judge = binary(lambda q: q.right)
+    first, second = (wb.certify(judge, rows(n), **settings) for n in (60, 80))
     assert first.looks.sentence == "first look at these test rows"
     assert second.looks.sentence.startswith("look 2 at some of these test rows, after 1 of this judge")
     assert first.level == pytest.approx(0.025)
     assert second.level == pytest.approx(0.025 / 3)
-    other = wb.certify(binary(lambda q: q.right, temperature=0.5), made, **settings)
+    other = wb.certify(binary(lambda q: q.right, temperature=0.5), rows(60), **settings)
     assert (len(other.looks.same), len(other.looks.others)) == (0, 2)
     assert wb.certify(judge, rows(200)[100:], **settings).looks.number == 1
+
+
+def test_the_same_certification_again_is_the_same_look(tmp_path):
+    """With the same rows, labels and verdicts it is no further attempt, and is not recorded."""
+    settings = {"looks": tmp_path / "looks.jsonl", **EXACT}
+    judge = binary(lambda q: q.right)
+    found = [wb.certify(judge, rows(60), **settings) for _ in range(3)][-1]
+    assert found.looks.number == 1
+    assert "the same labels and verdicts" in found.looks.sentence
+    assert len((tmp_path / "looks.jsonl").read_text().splitlines()) == 1
 
 
 def test_a_file_of_something_else_is_no_record(tmp_path):
@@ -303,6 +313,22 @@ def test_position_bias_fires_on_stored_verdicts_of_a_biased_judge_alone():
     assert wb.certify(binary(lambda q: q.right), rows(60), **EXACT)["position"].outcome == "not tested"
 
 
+@pytest.mark.parametrize(
+    ("n", "changed", "fires"),
+    [(270, 135, True), (350, 110, True), (350, 3, False), (350, 1, False), (350, 0, False)],
+)
+def test_position_bias_at_the_rates_of_public_judges(n, changed, fires):
+    """Two chat models that JudgeBench names are inconsistent on 50 % and 31 % of its pairs, reward models on under 1 %."""
+    made = []
+    for at, row in enumerate(pairs(n)):
+        letters = ("A", "B") if row["good"] else ("B", "A")
+        if at < changed:
+            letters = ("A", "A") if at % 4 else ("B", "B")
+        made.append({**row, "first": letters[0], "second": letters[1]})
+    found = wb.certify(("first", "second"), made, **EXACT)["position"]
+    assert found.outcome == ("FAIL" if fires else "PASS")
+
+
 def test_a_replaced_model_is_compared_row_by_row():
     """An equal judge passes; stored verdicts of the old one will do."""
     judge, made = binary(lambda q: q.right), [{**row, "old": row["good"]} for row in rows(120)]
@@ -358,7 +384,7 @@ def test_the_result_has_every_form(tmp_path):
         "count": 50,
         "of": 50,
     }
-    assert [check["name"] for check in spec["checks"]][:3] == ["prompt", "answers", "reversed"]
+    assert [check["name"] for check in spec["checks"]][:3] == ["prompt", "replies", "reversed"]
     page = found.to_html(tmp_path / "c.html").read_text("utf-8")
     assert "<script" not in page
     assert "certified: TPR" in page

@@ -26,9 +26,8 @@ SUPPOSED = 0.95
 MAX_ROWS = 1_000
 """Maximum planned rows of one class: more are not worth labelling for one certificate."""
 _STEADY = 15  # consecutive numbers of rows that need the power: it has steps, since hits are whole numbers
-_CAUTION = (
-    0.5  # standard errors by which a plan assumes the rate to be closer to the limit than it is estimated
-)
+_CAUTION = 0.6
+"""Standard errors by which a plan assumes the rate to be closer to the limit than it is estimated."""
 
 
 def level_of_look(number: int) -> float:
@@ -96,12 +95,17 @@ def rows_needed(
     return _first_steady(_tail(hits_needed(limit, level)[1 : len(n) + 1], n, rate), power)
 
 
+def supposed_rate(limit: float) -> float:
+    """The rate that is supposed of an unknown judge: 0.95, or half-way from a higher limit to 1."""
+    return max(SUPPOSED, (1 + limit) / 2)
+
+
 def more_rows(
     hits: float, n: float, limit: float, *, level: float = LEVEL, power: float = POWER, most: int = MAX_ROWS
 ) -> int | None:
     """Further rows with which it is decided on which side of its limit a rate is; None if it cannot be planned.
 
-    The current rows count, too. The rate is assumed to be half a standard error closer to the limit than its estimate (plans
+    The current rows count, too. The rate is assumed to be 0.6 standard errors closer to the limit than its estimate (plans
     are made if the result is not yet clear, and estimates that look clear are often so by chance); if that is beyond the
     limit, to be its estimate.
 
@@ -114,7 +118,7 @@ def more_rows(
         most: Maximum number of further rows.
     """
     if n < 1:
-        return rows_needed(SUPPOSED, limit, level=level, power=power, most=most)
+        return rows_needed(supposed_rate(limit), limit, level=level, power=power, most=most)
     smoothed = (hits + 1) / (n + 2)
     caution = _CAUTION * math.sqrt(smoothed * (1 - smoothed) / (n + 2))
     is_above, estimate = hits / n > limit, min(hits / n, 1.0)

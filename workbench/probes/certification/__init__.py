@@ -55,7 +55,7 @@ from workbench.report.settings import label_column
 from workbench.run.suite import Suite
 
 CHECKS = (
-    "prompt", "answers", "reversed", "injection", "refusals", "reference", "repeats", "position", "length", "padding",
+    "prompt", "replies", "reversed", "injection", "refusals", "reference", "repeats", "position", "length", "padding",
     "self-preference", "transport", "annotators", "replacement",
 )  # fmt: skip
 """Names of the checks that `skip` takes, the ones that explain others first."""
@@ -121,7 +121,7 @@ def certify(
     The estimated cost is printed first; nothing is sent without `budget=`, `confirm=True` or the user's yes. A judge is **certified**
     if the lower ends of the 95 % intervals of its true-positive rate (share of good rows accepted) and its true-negative rate (share
     of bad rows rejected) are both at the limit or above, and no check fails; **not certified** if a rate is shown to be below the
-    limit, or a check fails. Both are wrong in at most 5 % of cases, at any number of rows. Otherwise it **cannot be said yet**, and
+    limit, or a check fails. Each is wrong in at most 5 % of cases, at any number of rows. Otherwise it **cannot be said yet**, and
     `needs` has the further rows of each label that decide it with 90 % power.
 
     Rates count the labelled test rows with a verdict; each prompt's rows are one cluster. Test rows are meant to be used once for a
@@ -238,15 +238,16 @@ class _Certifier:
         if not confirmed(cost, self.settings.confirm, say=self.settings.progress and self.suite is not None):
             self.notes.append("Nothing was sent: the cost was not confirmed.")
             return concluded(basis, None, [first], EarlierLooks(known=False), self)
+        trial = self._trial()
+        checks = self._checks(trial, first)
+        if self.settings.use != TEST:
+            return concluded(basis, trial, checks, EarlierLooks(known=False), self)
         with opened_record(self.settings.store, self.settings.looks) as record:
-            rows = row_digests(self.samples, self.labelled)
-            is_test = self.settings.use == TEST
-            earlier = earlier_looks(record if is_test else None, self.fingerprint, rows)
-            trial = self._trial()
-            checks = [] if trial is None else self._checks(trial, first)
+            rows, outcome = row_digests(self.samples, self.labelled), _outcome(trial)
+            earlier = earlier_looks(record, self.fingerprint, rows, outcome)
             found = concluded(basis, trial, checks, earlier, self)
-            if record is not None and is_test and trial is not None:
-                record.add(self.name, digest(dict(self.fingerprint)), rows, found.verdict)
+            if record is not None and not earlier.repeated:
+                record.add(self.name, digest(dict(self.fingerprint)), rows, outcome, found.verdict)
         return found
 
     def _first(self) -> Any:
@@ -279,7 +280,7 @@ class _Certifier:
         rows = self.samples.take(self.labelled if len(self.labelled) else np.arange(len(self.samples)))
         return cost_of(self.suite, rows, {name: count for name, count in steps.items() if count}, self.budget)
 
-    def _trial(self) -> Trial | None:
+    def _trial(self) -> Trial:
         """The verdicts on the rows in use."""
         samples = self.samples.take(self.used)
         grades = stored_grades(samples, self.judge) if self.suite is None else self._run(self.suite, samples)
@@ -396,6 +397,12 @@ def _in_budget(name: str, make: Callable[[], JudgeCheck]) -> JudgeCheck:
         return make()
     except BudgetError:
         return untested(name, "the budget is exhausted")
+
+
+def _outcome(trial: Trial) -> str:
+    """A digest of the labels and verdicts of the labelled rows."""
+    rows = np.flatnonzero(trial.labels >= 0)
+    return digest([trial.labels[rows].tolist(), trial.verdicts[rows].tolist()])
 
 
 def _name(suite: Suite) -> str:

@@ -193,11 +193,13 @@ class EarlierLooks:
         known: Whether there is a record; without one, earlier looks are unknown.
         same: Of the same judge, by its fingerprint.
         others: Of other judges, or other versions of it.
+        repeated: When the same rows were looked at with the same labels and verdicts: that is not another look; "" for never.
     """
 
     known: bool
     same: tuple[Look, ...] = ()
     others: tuple[Look, ...] = ()
+    repeated: str = ""
 
     @property
     def number(self) -> int:
@@ -215,7 +217,8 @@ class EarlierLooks:
         if not self.known:
             return "earlier looks at these test rows are unknown: pass store= or looks= to record them"
         if self.number == 1:
-            return "first look at these test rows"
+            again = f", as on {self.repeated[:10]}: the same labels and verdicts" if self.repeated else ""
+            return f"first look at these test rows{again}"
         whose = [
             f"{len(self.same)} of this judge" if self.same else "",
             f"{len(self.others)} of other versions or judges" if self.others else "",
@@ -244,15 +247,29 @@ def opened_record(store: Any, file: str | os.PathLike[str] | None) -> Iterator[L
         yield None if opened is None else opened.looks
 
 
-def earlier_looks(record: Any, fingerprint: Mapping[str, str], rows: Iterable[str]) -> EarlierLooks:
-    """The looks of a record at any of these rows."""
+def earlier_looks(
+    record: Any, fingerprint: Mapping[str, str], rows: Iterable[str], outcome: str
+) -> EarlierLooks:
+    """The looks of a record at any of these rows, before the first one with the same outcome.
+
+    Args:
+        record: A store's looks, or a file of them; None for no record.
+        fingerprint: The judge's.
+        rows: Digests of the test rows.
+        outcome: Digest of their labels and of the judge's verdicts: a certification that is only repeated is no further attempt.
+    """
     if record is None:
         return EarlierLooks(known=False)
     used = set(rows)
     every = [look for look in record.list() if look.used(used)]
     own = digest(dict(fingerprint))
+    repeated = next(
+        (at for at, look in enumerate(every) if (look.fingerprint, look.outcome) == (own, outcome)), None
+    )
+    at = "" if repeated is None else every[repeated].at
+    every = every[:repeated]
     same = tuple(look for look in every if look.fingerprint == own)
-    return EarlierLooks(True, same, tuple(look for look in every if look.fingerprint != own))
+    return EarlierLooks(True, same, tuple(look for look in every if look.fingerprint != own), at)
 
 
 def split_counts(splits: NDArray[np.object_], labelled: NDArray[np.bool_]) -> dict[str, int]:

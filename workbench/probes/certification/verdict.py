@@ -12,12 +12,12 @@ import numpy as np
 from workbench.analysis.statistics import Estimate
 from workbench.analysis.statistics.certification import (
     POWER,
-    SUPPOSED,
     level_of_look,
     more_rows,
     p_reaches,
     reaches,
     rows_needed,
+    supposed_rate,
 )
 from workbench.analysis.statistics.confusion import corrected_rate
 from workbench.analysis.statistics.means import Share
@@ -39,7 +39,7 @@ from workbench.report import Report
 
 _FAILING = 0.02
 """Largest share of rows without a readable reply, as for the finding *broken*."""
-_ANSWERED = 0.05
+_READ = 0.05
 """Share that is shown not to be exceeded for PASS: 59 rows without a failure."""
 
 
@@ -75,7 +75,7 @@ def concluded(
     found = list(checks)
     shown: list[bool] = []
     if trial is not None and rates is not None:
-        found[1:1] = [_answers(trial), _reversed(trial)]
+        found[1:1] = [_replies(trial), _reversed(trial)]
         found = decided(found)
         # Each rate by itself, at the level of its displayed interval: both together err in at most 5 % of cases.
         shown = [
@@ -94,7 +94,7 @@ def concluded(
 def label_plan(limits: tuple[float, float]) -> dict[str, int]:
     """Good and bad rows to label so that a judge whose rates are 0.95 is certified with 90 % power."""
     power = math.sqrt(POWER)  # both rates have to be shown
-    needed = [rows_needed(max(SUPPOSED, (1 + limit) / 2), limit, power=power) or 0 for limit in limits]
+    needed = [rows_needed(supposed_rate(limit), limit, power=power) or 0 for limit in limits]
     return {"good": needed[0], "bad": needed[1]}
 
 
@@ -122,12 +122,12 @@ def _predicted(trial: Trial) -> Estimate:
     return predicted_mean((trial.verdicts[judged] == 1).astype(np.float64), labels, trial.compact(judged))
 
 
-def _answers(trial: Trial) -> JudgeCheck:
+def _replies(trial: Trial) -> JudgeCheck:
     failed = trial.failed
     kinds = sorted({str(error.kind) for error in trial.grades.errors.values() if error.kind not in NOT_TRIED})
     sentence = f"{counts(failed)} rows failed" + (f" ({', '.join(kinds[:3])})" if kinds else "")
     advice = "read the errors in certification.report.errors; a prompt that shows the form of the reply, or max_tokens, often helps"
-    return share_check("answers", failed, sentence, advice, limit=_FAILING, pass_limit=_ANSWERED)
+    return share_check("replies", failed, sentence, advice, limit=_FAILING, pass_limit=_READ)
 
 
 def _reversed(trial: Trial) -> JudgeCheck:
