@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import workbench as wb
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.pool import Pool, pool
 
 ROWS = 100_000

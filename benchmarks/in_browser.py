@@ -42,7 +42,7 @@ graders = [wb.FunctionGrader.from_source(text(10_000), name="contains"), wb.Exac
 app = None
 
 def read_words():
-    from workbench.data.samples.selection import row_words
+    from workbench.data.samples.row_drawing import row_words
     row_words(app.report.samples)  # as the app reads them in the background
 
 def memory():

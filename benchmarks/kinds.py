@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 import workbench as wb
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 
 SCRIPT = "function grade(input) { return input.response.trim() === input.metadata.expected ? 1 : 0; }"
 FUNCTION = """

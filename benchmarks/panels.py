@@ -20,7 +20,7 @@ import pandas as pd
 import workbench as wb
 from workbench.app.session.session import Session
 from workbench.app.view.app import AppView
-from workbench.data.samples.selection import known_words
+from workbench.data.samples.row_drawing import known_words
 
 CONTAINS = """async def grade(thread):
     expected = (thread.metadata or {}).get("expected", "")

@@ -27,7 +27,7 @@ import workbench as wb
 from workbench.data.packed import Packed
 from workbench.data.row_columns import loaded
 from workbench.data.samples import Samples
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 
 QUESTION = "Filler text that makes this prompt longer. " * 5
 ANSWER = "And filler text for a completion of its row. " * 5

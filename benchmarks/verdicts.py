@@ -37,7 +37,8 @@ from workbench.analysis.labels import Votes
 from workbench.analysis.statistics import Estimate
 from workbench.analysis.statistics.agreement import among_raters, ceiling_gap
 from workbench.analysis.statistics.confusion import paired_difference
-from workbench.analysis.statistics.means import mean_interval, sd_interval, share
+from workbench.analysis.statistics.means import mean_interval, share
+from workbench.analysis.statistics.noise import sd_interval
 from workbench.core.grades import Grades
 
 Floats = NDArray[np.float64]

@@ -21,7 +21,7 @@ from workbench.analysis.suite_case import suite_kinds
 from workbench.data.extractors import EXTRACTORS
 from workbench.data.samples.shapes import SHAPES
 from workbench.formats import FORMATS
-from workbench.formats.targets.base import ALL, TEXT, Target
+from workbench.formats.targets.target import ALL, TEXT, Target
 from workbench.graders import KINDS
 from workbench.probes.variants import VARIANTS
 

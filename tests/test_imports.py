@@ -62,7 +62,7 @@ LATE = {
     "run/part_run.py": {"workbench.run.run_file", "workbench.store"},
     # pandas takes a third of a second, and these tables are rarely asked for.
     "deploy/reward/stats.py": {"workbench.core.safe_frame"},
-    "store/labels.py": {"workbench.core.safe_frame"},
+    "store/label_table.py": {"workbench.core.safe_frame"},
     "store/listing.py": {"workbench.core.safe_frame"},
     "store/runs.py": {"workbench.core.safe_frame"},
     # jinja2 is loaded by the first template in that language.

@@ -23,6 +23,15 @@ PACKAGE = ROOT / "workbench"
 
 MIN_LINES, MAX_LINES = 40, 450  #: lines of a module
 MAX_SAME_NAME = 2  #: files of one name
+SYSTEMS = {"openai.py", "openrlhf.py", "promptfoo.py", "slime.py", "verl.py", "trl.py"}
+"""Files that are named after another system: its reader, its reward and its wire form each register under its name."""
+STAND_INS = {
+    "formats/frame/runtime.py",
+    "graders/rules/threads.py",
+    "sandbox/platforms/letta.py",
+    "sandbox/platforms/osmosis.py",
+}
+"""Modules whose classes replace those of a package in a worker or an exported file, and so must have their names."""
 
 #: Files and functions that a call may enter.
 WAY_GOALS = {
@@ -92,8 +101,12 @@ def static_figures(found: Sequence[Module]) -> list[Figure]:
     short = [module for module in found if module.n_lines < MIN_LINES]
     long = [module.path for module in found if module.n_lines > MAX_LINES]
     packages = {module.path.partition("/")[0] for module in found if "/" in module.path}
-    classes = _repeated((name for module in found for name in _classes(module)), 1)
-    names = _repeated((module.name for module in found if module.name != "__init__.py"), MAX_SAME_NAME)
+    classes = _repeated(
+        (name for module in found if module.path not in STAND_INS for name in _classes(module)), 1
+    )
+    names = _repeated(
+        (module.name for module in found if module.name not in {"__init__.py", *SYSTEMS}), MAX_SAME_NAME
+    )
     handlers = Counter(module.path for module in found for _ in _broad_handlers(module))
     comments = 100 * sum(map(_n_comments, found)) / n_lines
     lengths = [length for module in found for length in _function_lengths(module)]

@@ -12,7 +12,7 @@ from workbench.analysis.coded_column import CodedColumn
 from workbench.analysis.confounders import explained_share, within
 from workbench.analysis.statistics import dot, level_codes
 from workbench.analysis.statistics.association import difference_within_levels, within_levels
-from workbench.report.settings import SampleColumns
+from workbench.report.sample_columns import SampleColumns
 
 CELLS = {
     "texts": ["b", "a", None, "", "a", "ä"],

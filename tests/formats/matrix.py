@@ -13,7 +13,7 @@ from tests.graders.examples import ALTERNATIVES, EXAMPLES, scripted
 from workbench.core import background
 from workbench.core.errors import FormatError
 from workbench.formats import FORMATS
-from workbench.formats.targets.base import Target
+from workbench.formats.targets.target import Target
 from workbench.graders import Control
 from workbench.graders.combine.combined import combine
 

@@ -21,7 +21,7 @@ from workbench.formats.platforms.native import write as native_write
 from workbench.formats.shared import writing
 from workbench.formats.shared.parsing import parse_json, parse_python
 from workbench.formats.shared.yaml_text import parse_yaml
-from workbench.formats.targets.base import Target
+from workbench.formats.targets.target import Target
 from workbench.run.suite import Suite
 
 JSON_PLATFORMS = [

@@ -4,7 +4,7 @@ import workbench as wb
 from workbench.graders.combine.combined import PerTurn
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
-from workbench.graders.text.openai import StringCheck, TextSimilarity
+from workbench.graders.text.openai_text import StringCheck, TextSimilarity
 
 CODE_EXAMPLES = {
     "exact-match": lambda: ExactMatch(expected="4", ignore_case=True, trim=False),

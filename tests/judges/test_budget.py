@@ -345,7 +345,7 @@ def test_a_stopped_run_asks_nothing_more(store, monkeypatch):
     """Once the run is to stop, rows that wait for their turn are not asked, with a store as without."""
     from tests.judges.servers import server
     from tests.judges.test_client import completion
-    from workbench.graders.rows import Control
+    from workbench.graders.concurrent_rows import Control
 
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     control = Control(lambda done, failed: control.cancel.set())

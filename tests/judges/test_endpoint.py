@@ -14,7 +14,7 @@ from tests.judges.servers import QuietServer, server
 from workbench.core.errors import FormatError, IsolationError, WorkbenchError
 from workbench.data.samples import Sample
 from workbench.graders import from_spec
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.judges import Endpoint
 from workbench.judges.kinds import endpoint_connection
 from workbench.judges.kinds.endpoint_grader import EndpointInfo

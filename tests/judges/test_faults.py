@@ -333,8 +333,8 @@ def test_a_certificate_that_cannot_be_trusted_is_refused(certificate):
 
 def test_an_interrupted_run_leaves_hanging_questions(monkeypatch):
     """A stop does not wait for a server that says nothing: rows that were answered are kept."""
-    from workbench.graders import rows as rows_module
-    from workbench.graders.rows import Control
+    from workbench.graders import concurrent_rows as rows_module
+    from workbench.graders.concurrent_rows import Control
 
     monkeypatch.setattr(rows_module, "_STOP_SECONDS", 0.05)
     control = Control(lambda done, failed: done == 3 and control.cancel.set())

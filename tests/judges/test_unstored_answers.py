@@ -9,7 +9,7 @@ from tests.judges.servers import server
 from tests.judges.test_budget import DictStore, counts
 from tests.judges.test_client import completion
 from workbench.core.errors import WorkbenchError
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.judges.cache import UnstoredAnswerLimit
 from workbench.judges.judge_run import JudgeRun, use_judge_run
 

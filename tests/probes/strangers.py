@@ -821,3 +821,94 @@ _case(
         for n in range(2, 10)
     ],
 )
+_numbers = (
+    "found = re.findall(r'<answer>(.*?)</answer>', text)\nif not found:\n    return 0.0\n"
+    "used = sorted(map(int, re.findall(r'\\d+', found[-1])))\ngiven = sorted(row['reference']['given'])\n"
+)
+_value = (
+    "try:\n    value = eval(found[-1], {'__builtins__': {}}) if re.fullmatch(r'[-+*/() \\d]+', found[-1]) else None\n"
+    "except Exception:\n    value = None\nreturn 1.0 if value == row['reference']['goal'] else 0.1"
+)
+_case(
+    "numbers_from_elsewhere",
+    r"not given|which the prompt|numbers? of|row",
+    _numbers + _value,
+    _numbers + "if used != given:\n    return 0.1\n" + _value,
+    [
+        dict(
+            prompt=f"Make {a * b + c} out of the numbers {a}, {b} and {c}, each used once. Give the equation's left side in <answer></answer>.",
+            reference={"given": [a, b, c], "goal": a * b + c},
+            answers=[
+                f"<answer>{a} * {b} + {c}</answer>",
+                f"We try. <answer>({c} + {a} * {b})</answer>",
+                f"<answer>{a} + {b}</answer>",
+                "I see no way.",
+            ],
+        )
+        for a, b, c in [
+            (3, 5, 7),
+            (2, 9, 4),
+            (8, 6, 1),
+            (10, 5, 3),
+            (7, 4, 2),
+            (12, 3, 6),
+            (9, 8, 5),
+            (11, 2, 20),
+        ]
+    ],
+)
+_fields = "found = re.findall(r'<solution>(.*?)</solution>', text)\nif not found:\n    return 0.0\nparts = found[-1].split(',')\nright = ref.split(',')\n"
+_case(
+    "fields_that_contain",
+    r"every entry|superset|longer word|inside",
+    _fields
+    + "return 1.0 if len(parts) == len(right) and all(b.strip() in a for a, b in zip(parts, right)) else 0.0",
+    _fields + "return 1.0 if [a.strip() for a in parts] == [b.strip() for b in right] else 0.0",
+    [
+        dict(
+            prompt=f"Puzzle {at}: who owns the {animal}, and which colour is her door? Two words in <solution></solution>, with a comma.",
+            reference=f"{who}, {colour}",
+            answers=[
+                f"We go through the clues.\n<solution>{who}, {colour}</solution>",
+                f"<solution>{who},{colour}</solution>",
+                "<solution>nobody, grey</solution>",
+            ],
+        )
+        for at, (animal, who, colour) in enumerate(
+            zip(
+                beasts,
+                ["Ann", "Dora", "Eli", "Fay", "Gus", "Hal", "Ida"],
+                ["red", "blue", "green", "pink", "teal", "plum", "gold"],
+            )
+        )
+    ],
+)
+_option = [
+    dict(
+        prompt=f"Question {at}: which statement is right? A) one B) two C) three D) four\nThe last line must be 'Answer: ' and the letter.",
+        reference=letter,
+        answers=[f"We compare them.\nAnswer: {letter}", f"Answer: {letter}", f"Answer: {other}"],
+    )
+    for at, (letter, other) in enumerate(zip("ABCDABCD", "BCDABCDA"))
+]
+_case(
+    "first_letter_of_a_word",
+    r"letter",
+    "found = re.search(r'Answer:\\s*([A-D])', text)\nreturn 1.0 if found and found[1] == ref else 0.0",
+    "found = re.search(r'Answer:\\s*([A-D])\\b', text)\nreturn 1.0 if found and found[1] == ref else 0.0",
+    _option,
+)
+_case(
+    "minus_is_not_read",
+    r"sign",
+    "found = re.findall(r'\\d+\\.?\\d*', text.split('Answer:')[-1].replace(',', ''))\nreturn 1.0 if found and found[-1].rstrip('.') == ref else 0.0",
+    "found = re.findall(r'[-\u2212]?\\d+\\.?\\d*', text.split('Answer:')[-1].replace(',', ''))\nreturn 1.0 if found and found[-1].rstrip('.') == ref else 0.0",
+    [
+        dict(
+            prompt=f"A shop has {n} lamps and buys {m}. How many has it now? End with 'Answer: ' and the number.",
+            reference=str(n + m),
+            answers=[f"We add.\nAnswer: {n + m}", f"Answer: {n + m}", f"Answer: {n}"],
+        )
+        for n, m in [(70, 2), (38, 5), (15, 9), (54, 8), (42, 6), (80, 7), (12, 3), (27, 4)]
+    ],
+)

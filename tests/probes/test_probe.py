@@ -168,16 +168,24 @@ def _turns(row):
 
 
 def test_a_form_check_is_not_held_to_the_reference(probed):
-    """A grader that reads no reference is told so in a note, and what only a reference tells is no finding."""
+    """A grader that reads no reference gets one question, and what only a reference tells is no finding."""
     rows = wb.Samples(
         [{**row, "day": row.pop("expected")} for row in TASKS["dates"]()], columns={"reference": "day"}
     )
     source = "import re\n\n\nasync def grade(thread):\n    return 1.0 if re.fullmatch(r'[0-9]{4}-[0-9]{2}-[0-9]{2}', (thread.completion() or '').strip()) else 0.0\n"
     probe = wb.probe(wb.FunctionGrader.from_source(source), rows, progress=False)
     assert probe.ok
-    assert "form-only" in [finding.kind for finding in probe.notes]
+    assert [(finding.kind, finding.severity.value) for finding in probe.findings] == [
+        ("form-only", "question")
+    ]
+    allowed = wb.probe(probe.allow("form-only"), rows, progress=False)
+    assert not allowed.findings
+    assert "form-only" in [finding.kind for finding in allowed.notes]
     loose = wb.FunctionGrader.from_source(source.replace("fullmatch", "search"))
-    assert [finding.kind for finding in wb.probe(loose, rows, progress=False).findings] == ["glued"]
+    assert [finding.kind for finding in wb.probe(loose, rows, progress=False).findings] == [
+        "glued",
+        "form-only",
+    ]
 
 
 def test_a_grader_that_reads_the_reference_is_no_check_of_the_form():

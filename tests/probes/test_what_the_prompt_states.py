@@ -70,7 +70,6 @@ MADE = {
     "neighbours-swapped": (row("Sort by age.", ["Ned, Lou, Kim"]), "Lou, Ned, Kim"),
     "operands-swapped": (row(reference="cp a.txt b.txt"), "cp b.txt a.txt"),
     "symbol-cut": (row(reference="C, Eb, G"), "C, E, G"),
-    "number-of-the-prompt": (row("45 in base 2?", ["Answer: 101101"]), "Answer: 45"),
     "unsure-and-wrong": (
         row("Answer and confidence.", rejected=["Answer: Sydney\nConfidence: 90%"]),
         "Answer: Sydney\nConfidence: 0%",

@@ -12,7 +12,7 @@ from tests.report.test_report import make_grades, make_samples
 from workbench.core.display_html import STYLE
 from workbench.core.grade import Grade
 from workbench.report import Report
-from workbench.report.display import histogram_html
+from workbench.report.report_blocks import histogram_html
 
 EVIL = "<script>alert(1)</script> | `x` **b** \u202egnp.exe ![i](http://h.example/i.png)"
 OURS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.graders.capture.comparison import prove
+from workbench.graders.capture.capture_check import prove
 from workbench.sandbox.child import fingerprint
 from workbench.sandbox.child.fingerprint import MAX_NODES, describe, global_reads
 

@@ -10,7 +10,7 @@ import workbench as wb
 from workbench.core.grade import ErrorKind
 from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.code.script import ScriptGrader
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.child import protocol
 from workbench.sandbox.host import results
 from workbench.sandbox.host.results import MAX_DEPTH, MAX_REASONING, read_done, read_notes

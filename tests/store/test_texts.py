@@ -48,7 +48,11 @@ def test_a_label_of_a_later_text_does_not_hide_the_first_ones(store):
     assert store.labels.get(NEW) == [False, None, None]
     assert store.labels.get(IDS) == [False, True, True]
     store.labels.put(OLD[0], None)
-    assert [one.before for one in store.labels.history("a")] == [None, None, store.labels.history("a")[0].id]
+    assert [one.before for one in store.labels.history("a")] == [
+        None,
+        None,
+        store.labels.history("a")[0].id,
+    ]
     assert store.labels.undo(OLD[0]).value is True
     assert store.labels.get(NEW) == [False, None, None]
     assert len({one.digest for one in store.labels.history(NEW[0])}) == 2

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import workbench as wb
 from workbench.cli import certify, check, convert, demo, file_facts, probe, run, serve, support, validate
-from workbench.cli.options import COULD_NOT_RUN, EXIT_CODES, USAGE, Parser, UsageError, in_shell, say
+from workbench.cli.options import COULD_NOT_RUN, EXIT_CODES, USAGE, CommandParser, UsageError, in_shell, say
 from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
 
 _COMMANDS = (
@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
+    parser = CommandParser(
         prog="workbench", description="Write, validate, run, diagnose and export graders.", epilog=EXIT_CODES
     )
     parser.add_argument("--version", action="version", version=f"workbench {wb.__version__}")

@@ -77,7 +77,7 @@ def say(text: object, *, error: bool = False) -> None:
     print(visible(str(text)), file=sys.stderr if error else sys.stdout, flush=True)
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser whose help ends with the exit codes, or a reference to them, and whose messages have no hidden characters."""
 
     def __init__(self, **settings: Any) -> None:
@@ -88,7 +88,7 @@ class Parser(argparse.ArgumentParser):
         super()._print_message(visible(message), file)
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 (add_subparsers returns it)
+Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"  # noqa: SLF001 (add_subparsers returns it)
 """Where a command adds its parser."""
 
 

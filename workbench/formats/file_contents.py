@@ -13,7 +13,7 @@ from workbench.data.samples import Samples
 from workbench.formats.shared import get_format, read_text
 from workbench.formats.shared.training_code import notebook_text
 from workbench.formats.shared.writing import detect
-from workbench.formats.targets.base import Target
+from workbench.formats.targets.target import Target
 from workbench.report import read_report
 from workbench.run.suite import Suite
 

@@ -28,8 +28,8 @@ from workbench.formats.shared.named_functions import CALLED_BY_NAMES
 from workbench.formats.shared.parsing import to_json
 from workbench.formats.shared.training_code import foreign_imports, notebook_text
 from workbench.formats.shared.writing import Converted, check_target, detect, write_document
-from workbench.formats.targets.base import Target
-from workbench.formats.targets.module import decompose
+from workbench.formats.targets.module import named_reference
+from workbench.formats.targets.target import Target
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.base import is_number
 from workbench.graders.combine import Entry
@@ -67,13 +67,6 @@ def reference_for(column: str, chosen: Format) -> str:
             f"reference does not apply to {chosen.name}, only to trainers and evaluators that take a file of code"
         )
     return column
-
-
-def named_reference(text: str) -> str:
-    """The reference column that an exported file was written with; "" for none, and for any other file."""
-    found = decompose(text)
-    column = "" if found is None else found[0].get("reference", "")
-    return column if isinstance(column, str) else ""
 
 
 Graders = Grader | Entry | Iterable[Grader | Entry] | Suite

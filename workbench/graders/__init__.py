@@ -14,17 +14,17 @@ from workbench.graders.code.rollout import RolloutGrader
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.code.sql_result import SqlResult
 from workbench.graders.combine import Combined, Entry, PerTurn
+from workbench.graders.concurrent_rows import Control
 from workbench.graders.measures.citations import Citations
 from workbench.graders.measures.language import Language
 from workbench.graders.measures.repetition import Repetition
 from workbench.graders.measures.usage import LatencyCostTokens
-from workbench.graders.rows import Control
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
 from workbench.graders.structure.json_match import JsonMatch
 from workbench.graders.structure.tool_calls import ToolCalls
 from workbench.graders.structure.well_formed import WellFormed
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
-from workbench.graders.text.openai import StringCheck, TextSimilarity
+from workbench.graders.text.openai_text import StringCheck, TextSimilarity
 from workbench.graders.values.choice import Choice
 from workbench.graders.values.math_equal import MathEqual
 from workbench.graders.values.number import Number

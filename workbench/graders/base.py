@@ -29,7 +29,7 @@ from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES
 from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.arguments import with_call_help
-from workbench.graders.rows import Control, RowRun
+from workbench.graders.concurrent_rows import Control, RowRun
 from workbench.graders.rules.threads import reference_of
 
 G = TypeVar("G", bound="type[Grader]")

@@ -19,8 +19,8 @@ from workbench.data.samples import Sample, Samples
 from workbench.data.samples.columns import ROLES
 from workbench.data.samples.frame_columns import UnreadableRowsError
 from workbench.graders.base import Grader, error_of
+from workbench.graders.concurrent_rows import Control
 from workbench.graders.portable_rule import PythonBody, Rule, refusal
-from workbench.graders.rows import Control
 from workbench.graders.rules.text import Verdict
 
 _CHUNK = 4096

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from workbench.graders.rows import in_second_pass
+from workbench.graders.concurrent_rows import in_second_pass
 from workbench.judges.judge_run import check_running, count_as_waiting, server_state
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
 from workbench.judges.response import (

@@ -19,11 +19,11 @@ from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget, as_budget
 from workbench.judges.kinds import Judge
-from workbench.probes.base import Base, establish
 from workbench.probes.board import Board, Pair, as_suite, without_prompts
 from workbench.probes.column_values import of_columns
 from workbench.probes.controlled import controlled, misnamed
 from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
+from workbench.probes.probe_basis import Base, establish
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.references import MOST, AcceptanceRule, rule_of
 from workbench.probes.regression import Again as Again
@@ -155,7 +155,7 @@ def probe(
         suite, drawn.samples, as_budget(run.budget), run.store, run.progress if callable(run.progress) else None,
         own=() if judge else drawn.own, deadline=_deadline(run.seconds, judge=judge),
     )  # fmt: skip
-    result = _probed(_Plan(board, mined, run, judge, count, seed, against))
+    result = _probed(_ProbePlan(board, mined, run, judge, count, seed, against))
     return replace(result, seconds=time.perf_counter() - start)
 
 
@@ -167,7 +167,7 @@ def _deadline(seconds: float | None, *, judge: bool) -> float | None:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _ProbePlan:
     """The settings of one probe."""
 
     board: Board
@@ -179,7 +179,7 @@ class _Plan:
     against: Any
 
 
-def _probed(plan: _Plan) -> Probe:
+def _probed(plan: _ProbePlan) -> Probe:
     board, fingerprints = plan.board, fingerprints_of(plan.board.suite)
     mined = plan.mined
     threshold = plan.run.pass_threshold
@@ -204,7 +204,7 @@ def _probed(plan: _Plan) -> Probe:
     )  # fmt: skip
 
 
-def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | None]]) -> list[Family]:
+def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, str | None]]) -> list[Family]:
     """The results of every transformation, except what a stricter grader accepts too."""
     found = families(plan.board, base, made)
     if found and not plan.judge:
@@ -214,7 +214,7 @@ def _families(plan: _Plan, base: Base, made: Sequence[tuple[Variant, int, str | 
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 
-def _decision(plan: _Plan, base: Base, mined: Mined) -> Callable[[Sequence[Family]], ProbeVerdicts]:
+def _decision(plan: _ProbePlan, base: Base, mined: Mined) -> Callable[[Sequence[Family]], ProbeVerdicts]:
     """A function from results to verdicts; its findings have the numbers of their texts among all graded ones."""
     board = plan.board
     some = [] if plan.judge else _to_regrade(board, base)
@@ -283,7 +283,7 @@ def _mined(suite: Suite, columns: Sequence[str]) -> Mined:
         return mined[0]
     joined = {
         name: tuple(dict.fromkeys(item for one in mined for item in getattr(one, name)))
-        for name in ("words", "heaps", "numbers", "keys", "frames", "signs", "missing")
+        for name in ("words", "heaps", "numbers", "keys", "frames", "signs", "missing", "parameters")
     }
     text = "\n".join(one.text for one in mined)
     return Mined(

@@ -239,6 +239,8 @@ def _is_explained(family: Family, proven: Sequence[Family]) -> bool:
     causes = [cause for cause in ("gibberish", "stub") if cause != name]
     if name in _OF_STUBS and max(shares.get(cause, 0.0) for cause in causes) >= least:
         return True
+    if name == "typographic-minus" and shares.get("sign", 0.0) >= least:
+        return True
     if name in _OF_LETTERS and shares.get("letter-in-word", 0.0) >= least:
         return True
     no_meaning = max(shares.get(cause, 0.0) for cause in ("gibberish", "padding", "opener"))

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair
+from workbench.probes.probe_basis import Base
 from workbench.probes.references import HALF
 from workbench.probes.shapes import PADDING, Mined, mentions
 from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs

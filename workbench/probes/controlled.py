@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair, with_texts
+from workbench.probes.probe_basis import Base
 from workbench.probes.references import MOST
 from workbench.probes.tried import Family, FlaggedPairs, TriedText, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant
+from workbench.probes.variants.leaves import STATED_NUMBER
 
 _MIN_ROWS = 2
 """Fewest rows that show something: one may be a coincidence. Workbench limit."""
@@ -32,6 +33,14 @@ BOTH = Variant(
     "both-labels", "reject", "a completion that states two labels for the same thing", lambda _: (), alarm="always", rank=29,
     least=_MIN_ROWS, judges=False, asked=True, advice="reject a completion that also has another label where one is right",
 )  # fmt: skip
+COPIED = Variant(
+    "number-copied", "reject", "a completion whose result is a number copied from the prompt", lambda _: (), alarm="always", rank=27,
+    least=_MIN_ROWS, judges=False, asked=True, advice="reject what the prompt itself states: the result has to be worked out",
+)  # fmt: skip
+PLACED = Variant(
+    "in-another-place", "reject", "what the prompt requires at the start or at the end, in another place", lambda _: (), alarm="always",
+    rank=30, least=_MIN_ROWS, judges=False, asked=True, advice="use startswith or endswith on the stripped completion, or \\A and \\Z",
+)  # fmt: skip
 ANY_ROW = Variant(
     "any-row", "reject", "the accepted completions of other rows", lambda _: (), alarm="always", rank=48, least=3, judges=False,
     question=True, asked=True, advice="compare the completion with what is given in its row",
@@ -48,8 +57,10 @@ def controlled(board: Board, base: Base) -> list[Family]:
     rows = [row for row in base.rows if row.accepted][:_MAX_ROWS]
     made = [
         _parts(board, base, rows),
+        _copied(board, base, rows),
         _capitals(board, base, rows),
         _both(board, base, rows),
+        _placed(board, base, rows),
         _any_row(board, base),
     ]
     return families_of_pairs(board, base, made)
@@ -97,6 +108,27 @@ def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     }
 
 
+_LAST_NUMBER = re.compile(r"(?<![\w.,/])\d+(?=[^\w]*\Z)")
+
+
+def _copied(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Completions that end with a number which is not in the prompt, with one of the prompt's; another number has to be rejected."""
+    changed: list[tuple[ProbeRow, str, str]] = []
+    for row in rows:
+        stated = dict.fromkeys(STATED_NUMBER.findall(row.prompt))
+        for text in row.shortest_accepted() if not row.reference else ():
+            found = _LAST_NUMBER.search(text)
+            if found is not None and found[0] not in stated:
+                before, after = text[: found.start()], text[found.end() :]
+                control = f"{before}{9 * int(found[0]) + 7}{after}"
+                changed += [(row, control, before + number + after) for number in [*stated][:_MAX_TEXTS]]
+    board.grade([(row.number, control) for row, control, _ in changed])
+    return COPIED, {
+        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
+        for row, control, text in changed
+    }
+
+
 def _inserted(text: str, word: str) -> str:
     """A text with an inserted term after the first space in its second half that is not at the end of a line; "" if there is none."""
     found = re.compile(r"(?<=[a-z,]) (?=[a-z])").search(text, len(text) // 2) or re.search(
@@ -125,6 +157,33 @@ def _capitals(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
     return CAPITALS, {
         (row.number, other): _takes(board, base, row, control) and not _takes(board, base, row, plain)
         for row, control, plain, other in changed
+    }
+
+
+_AT_START = re.compile(
+    r"\b(?:start|begin)(?:s|ning)? (?:(?:your|the|its|each|every) \w+ )?with\b", re.IGNORECASE
+)
+_AT_END = re.compile(
+    r"\bat the (?:very )?end of (?:your|the)\b|\b(?:end|finish|close)(?:es|s)? (?:(?:your|the|its) \w+ |it )?with\b",
+    re.IGNORECASE,
+)
+_OPENING = "Well, there is something to add first."
+
+
+def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Completions with their start after another line, or with their last line first; without it they have to be rejected."""
+    changed: list[tuple[ProbeRow, str, str]] = []
+    for row in rows:
+        for text in () if base.distinct else row.shortest_accepted()[:1]:
+            words, lines = text.split(" "), text.strip().splitlines()
+            if _AT_START.search(row.prompt) and len(words) > 4:
+                changed.append((row, " ".join(words[4:]), f"{_OPENING}\n{text}"))
+            elif _AT_END.search(row.prompt) and len(lines) > 1:
+                changed.append((row, "\n".join(lines[:-1]), "\n".join([lines[-1], *lines[:-1]])))
+    board.grade([(row.number, control) for row, control, _ in changed])
+    return PLACED, {
+        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
+        for row, control, text in changed
     }
 
 

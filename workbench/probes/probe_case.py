@@ -9,8 +9,8 @@ from functools import cached_property
 from workbench.analysis.finding import Finding, Severity
 from workbench.analysis.statistics import Interval
 from workbench.core.display_text import one_line
-from workbench.probes.base import Base
 from workbench.probes.board import Pair
+from workbench.probes.probe_basis import Base
 from workbench.probes.references import HALF, MOST
 from workbench.probes.rows_apart import sets_apart
 from workbench.probes.shapes import PLAIN, Mined
@@ -76,9 +76,9 @@ class ProbeCase:
 
     @cached_property
     def is_rule(self) -> bool:
-        """Whether it reads no reference and rejects some of the rows' own completions: a text without content may keep its rule."""
+        """Whether rows have no reference and it rejects some of their completions: a text without content may keep its rule."""
         rejected = any(text not in row.accepted for row in self.base.rows for text in row.own)
-        return rejected and not self.base.distinct and not self.reads
+        return rejected and not self.base.distinct
 
     def does(self, name: str) -> bool:
         """Whether the texts of a transformation are graded right in nearly all rows."""

@@ -149,10 +149,13 @@ def references_in_columns(board: Board, mined: Mined, pass_threshold: float | No
 
 
 def _is_written_so(board: Board, rule: AcceptanceRule, held: Sequence[Pair]) -> bool:
-    """Whether accepted completions are lists too: a list of required words is accepted as well, but no one writes it."""
+    """Whether accepted completions are lists or objects too: one with the required words is accepted as well, but no one writes it."""
     own = [(text, one) for row, text in held for one in board.own_texts(row) if rule.takes(board, row, one)]
     return not own or any(
-        (text or "") in one or "[" in one or len(_words(one) - _words(text or "")) <= 1 for text, one in own
+        (text or "") in one
+        or ("{" if (text or "").startswith("{") else "[") in one
+        or len(_words(one) - _words(text or "")) <= 1
+        for text, one in own
     )
 
 
@@ -253,7 +256,9 @@ def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[tuple[bool, li
         if name in roles or not mined.names(name):
             continue
         values = [(thread.metadata or {}).get(str(name)) for thread in samples.threads]
-        lists = any(isinstance(value, list) and len(value) > 1 for value in values)
+        lists = any(
+            isinstance(value, dict) or (isinstance(value, list) and len(value) > 1) for value in values
+        )
         yield lists, [as_text(value) for value in values]
         if any(isinstance(value, list) for value in values):
             yield False, [as_text(value[0]) if isinstance(value, list) and value else "" for value in values]

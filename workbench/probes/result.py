@@ -32,8 +32,8 @@ from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
 from workbench.core.safe_frame import SafeFrame
 from workbench.data.samples import Samples
-from workbench.probes.base import Base
 from workbench.probes.board import ProbeOutcome, with_texts
+from workbench.probes.probe_basis import Base
 from workbench.probes.regression import Again, again, kept_rows, kinds_behind
 from workbench.probes.tried import Family, table
 from workbench.report import Report

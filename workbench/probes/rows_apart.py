@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.core.display_text import one_line
-from workbench.probes.base import Base
+from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import number_in
 
 _LEAST = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,8 +10,8 @@ from random import Random
 
 import numpy as np
 
-from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair
+from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import PADDING, apart, mentions, number_in, plainly
 from workbench.probes.tried import Family, TriedText
 from workbench.probes.variants import Variant
@@ -49,7 +50,10 @@ def universal(board: Board, base: Base, groups: Sequence[Family]) -> list[Family
     if len(accepted) < _MIN_ROWS or not groups:
         return []
     own = list(dict.fromkeys(text for texts in accepted.values() for text in texts[:_MAX_ACCEPTED]))
-    tried = list(dict.fromkeys([*_unions(own), *_completions(board), *own]))[:_MAX_TEXTS]
+    shortest = [texts[0] for texts in accepted.values()]
+    tried = list(dict.fromkeys([*_unions(own), *_by_field(shortest), *_completions(board), *own]))[
+        :_MAX_TEXTS
+    ]
     board.grade((row, text) for row in accepted for text in dict.fromkeys([*own[:_MAX_TEXTS], *tried]))
     best: list[int] = []
     passed, chosen = 0, ""
@@ -101,6 +105,25 @@ def _unions(texts: Sequence[str]) -> Iterator[str]:
         entries = sorted(entry for entry in found if kind.fullmatch(entry))
         if 1 < len(entries) <= _MAX_TEXTS:
             yield from (mark.join(entries) for mark in _SEPARATORS)
+
+
+def _by_field(texts: Sequence[str]) -> Iterator[str]:
+    """The texts' common frame, with every value that one of them has in a field in that field: "<a>red or blue, tea or milk</a>"."""
+    before = os.path.commonprefix(texts)  # noqa: RUF071 (of texts, not of paths)
+    before = before[: len(before) - len(re.search(r"\w*\Z", before)[0])]  # type: ignore[index]
+    rests = [text[len(before) :] for text in texts]
+    after = os.path.commonprefix([rest[::-1] for rest in rests])[::-1]  # noqa: RUF071
+    after = after[len(re.match(r"\w*", after)[0]) :]  # type: ignore[index]
+    rows = [rest[: len(rest) - len(after)].split(",") for rest in rests]
+    # In a sentence, all words may be correct wherever one of them is required.
+    is_sentence = len(rows[0]) == 1 and re.search(r"\w[ \n]*\Z", before) is not None
+    if is_sentence or len(set(map(len, rows))) != 1 or max(map(len, rests)) > _SHORT:
+        return
+    fields = [list(dict.fromkeys(value.strip() for value in values)) for values in zip(*rows, strict=True)]
+    if all(fields) and any(len(values) > 1 for values in fields):
+        yield from (
+            before + ", ".join(glue.join(values) for values in fields) + after for glue in (" or ", " ")
+        )
 
 
 def _entries(text: str) -> set[str]:

@@ -44,6 +44,7 @@ class Mined:
         readable: Whether there was a text to read.
         signs: Places in it that are known causes of holes.
         missing: Names of columns that it looks up and no row has.
+        parameters: Columns that its functions take as parameters, as trainers pass them, and use.
     """
 
     text: str = ""
@@ -56,10 +57,14 @@ class Mined:
     readable: bool = False
     signs: tuple[Sign, ...] = ()
     missing: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
 
     def names(self, column: object) -> bool:
-        """Whether the source has the name of a column as a text."""
-        return re.search(rf"[\"']{re.escape(str(column))}[\"']", self.text) is not None
+        """Whether the source has the name of a column as a text, or as a parameter that it uses."""
+        return (
+            str(column) in self.parameters
+            or re.search(rf"[\"']{re.escape(str(column))}[\"']", self.text) is not None
+        )
 
     def reads(self, names: Iterable[str]) -> bool:
         """Whether the text looks the reference up, by a usual name or by one of the columns' names."""
@@ -121,7 +126,20 @@ def _of_source(text: str, columns: frozenset[str]) -> Mined:
     strings = [node.value for node in constants if isinstance(node.value, str)]
     numbers = [node.value for node in constants if type(node.value) is int]
     rubric = "\n".join(str(node.value) for node in _docstrings(tree))
-    return _mined(text, strings, list(_heaps(tree)), numbers, rubric, columns)
+    mined = _mined(text, strings, list(_heaps(tree)), numbers, rubric, columns)
+    return replace(mined, parameters=tuple(sorted(columns & set(_parameters(tree)))))
+
+
+def _parameters(tree: ast.Module) -> Iterator[str]:
+    """The parameters of functions that these read."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            read = {
+                one.id
+                for one in ast.walk(node)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+            }
+            yield from (one.arg for one in (*node.args.args, *node.args.kwonlyargs) if one.arg in read)
 
 
 def _mined(
@@ -336,7 +354,7 @@ def mentions(text: str, answer: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Shape:
+class CompletionForm:
     r"""A form of a completion.
 
     Attributes:
@@ -359,68 +377,68 @@ class Shape:
         return f"{self.before}{self.change(answer)}{self.after}"
 
 
-PLAIN = Shape("as the reference has it")
+PLAIN = CompletionForm("as the reference has it")
 
 FREE = (
-    Shape("in a sentence", "The answer is ", "."),
-    Shape("after some words", "I worked it out step by step, and the result is ", ""),
-    Shape("after a short text", "Let me think about that.\n\nFinal answer: ", ""),
-    Shape("at the start of a sentence", "", " is the answer."),
+    CompletionForm("in a sentence", "The answer is ", "."),
+    CompletionForm("after some words", "I worked it out step by step, and the result is ", ""),
+    CompletionForm("after a short text", "Let me think about that.\n\nFinal answer: ", ""),
+    CompletionForm("at the start of a sentence", "", " is the answer."),
 )
 """Sentences of several kinds: a grader that accepts at least three of them accepts references in free text."""
 
 _GENERAL = (
-    Shape("in \\boxed{}", "\\boxed{", "}"),
-    Shape("in \\boxed{} after a text", "So the result is $\\boxed{", "}$."),
-    Shape("after ####", "#### "),
-    Shape("after 'Answer:'", "Answer: "),
-    Shape("after 'ANSWER:'", "ANSWER: "),
-    Shape("after 'Final answer:'", "Final answer: "),
-    Shape("in <answer>", "<answer>", "</answer>"),
-    Shape("in a code block", "```\n", "\n```"),
-    Shape("in a Python block", "```python\n", "\n```"),
-    Shape("in a JSON block", "```json\n", "\n```"),
-    Shape("in bold type", "**", "**"),
-    Shape("in brackets", "(", ")"),
-    Shape("after a think block", "<think>Let me see.</think>\n"),
-    Shape("as JSON", change=as_json_value),
+    CompletionForm("in \\boxed{}", "\\boxed{", "}"),
+    CompletionForm("in \\boxed{} after a text", "So the result is $\\boxed{", "}$."),
+    CompletionForm("after ####", "#### "),
+    CompletionForm("after 'Answer:'", "Answer: "),
+    CompletionForm("after 'ANSWER:'", "ANSWER: "),
+    CompletionForm("after 'Final answer:'", "Final answer: "),
+    CompletionForm("in <answer>", "<answer>", "</answer>"),
+    CompletionForm("in a code block", "```\n", "\n```"),
+    CompletionForm("in a Python block", "```python\n", "\n```"),
+    CompletionForm("in a JSON block", "```json\n", "\n```"),
+    CompletionForm("in bold type", "**", "**"),
+    CompletionForm("in brackets", "(", ")"),
+    CompletionForm("after a think block", "<think>Let me see.</think>\n"),
+    CompletionForm("as JSON", change=as_json_value),
 )
 
 _MENDED = (
-    Shape("in small letters", change=str.lower, mends=True),
-    Shape("in capital letters", change=str.upper, mends=True),
-    Shape("without thousands separators", change=lambda answer: answer.replace(",", ""), mends=True),
-    Shape("without its unit", change=lambda answer: answer.split(" ", maxsplit=1)[0], mends=True),
-    Shape("without a full stop", change=lambda answer: answer.rstrip("."), mends=True),
-    Shape("with a plain minus", change=lambda answer: answer.replace("\u2212", "-"), mends=True),
-    Shape("without spaces", change=lambda answer: "".join(answer.split()), mends=True),
+    CompletionForm("in small letters", change=str.lower, mends=True),
+    CompletionForm("in capital letters", change=str.upper, mends=True),
+    CompletionForm("without thousands separators", change=lambda answer: answer.replace(",", ""), mends=True),
+    CompletionForm("without its unit", change=lambda answer: answer.split(" ", maxsplit=1)[0], mends=True),
+    CompletionForm("without a full stop", change=lambda answer: answer.rstrip("."), mends=True),
+    CompletionForm("with a plain minus", change=lambda answer: answer.replace("\u2212", "-"), mends=True),
+    CompletionForm("without spaces", change=lambda answer: "".join(answer.split()), mends=True),
 )
 
 _MAX_CHARACTERS = 2_000
 """Maximum characters of a completion that serves as a form. Workbench limit."""
 
 
-def shapes_for(mined: Mined, examples: Iterable[tuple[str, str]]) -> list[Shape]:
+def shapes_for(mined: Mined, examples: Iterable[tuple[str, str]]) -> list[CompletionForm]:
     """The forms to try, the plain one first.
 
     Args:
         mined: What the grader's source reveals: patterns and keys make forms.
         examples: Completions and references of rows; completions that contain their reference make forms.
     """
-    patterns = [Shape(f"as in {before}...{after}", before, after) for before, after in mined.frames]
+    patterns = [CompletionForm(f"as in {before}...{after}", before, after) for before, after in mined.frames]
     keys = [
-        Shape(f"as JSON under {key!r}", f'{{"{key}": ', "}", as_json_value)
+        CompletionForm(f"as JSON under {key!r}", f'{{"{key}": ', "}", as_json_value)
         for key in dict.fromkeys([*mined.keys, "answer"])
     ]
     shapes = [PLAIN, *FREE, *_GENERAL, *patterns, *keys, *_both(patterns), *learned(examples), *_MENDED]
     return list({(shape.before, shape.after, shape.change): shape for shape in shapes}.values())
 
 
-def _both(patterns: Sequence[Shape]) -> Iterator[Shape]:
+def _both(patterns: Sequence[CompletionForm]) -> Iterator[CompletionForm]:
     """Forms that match several patterns: reasoning in one, the reference in another."""
     for at, shape in enumerate(patterns[:3]):
         rest = [other for other in patterns[:3] if other is not patterns[at]]
-        yield Shape(
+        yield CompletionForm(
             f"{shape.name} next to other forms",
             "".join(f"{other.before}some text{other.after}\n" for other in rest) + shape.before,
             shape.after,
@@ -431,9 +449,9 @@ OWN_FORM = "as in a row's own completion"
 """Name of a form that a completion shows."""
 
 
-def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
+def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[CompletionForm]:
     """Forms from completions that contain their reference: the text before and after its last mention."""
-    found: dict[tuple[str, str], Shape] = {}
+    found: dict[tuple[str, str], CompletionForm] = {}
     for completion, reference in examples:
         at = completion.rfind(reference) if reference else -1
         if at < 0 or completion.strip() == reference or len(completion) > _MAX_CHARACTERS:
@@ -441,5 +459,5 @@ def learned(examples: Iterable[tuple[str, str]], most: int = 6) -> list[Shape]:
         before, after = completion[:at], completion[at + len(reference) :]
         if before[-1:].isalnum() or after[:1].isalnum():
             continue  # a part of a longer word or number
-        found.setdefault((before[-20:], after[:20]), Shape(OWN_FORM, before, after))
+        found.setdefault((before[-20:], after[:20]), CompletionForm(OWN_FORM, before, after))
     return list(found.values())[:most]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from workbench.analysis.statistics import Interval
 from workbench.analysis.statistics.means import Share, share
 from workbench.core.safe_frame import SafeFrame
-from workbench.probes.base import Base
 from workbench.probes.board import Board, Pair, ProbeOutcome
+from workbench.probes.probe_basis import Base
 from workbench.probes.references import AcceptanceRule
 from workbench.probes.shapes import number_with_words, numbers_in, plainly
 from workbench.probes.variants import VARIANTS, Variant

@@ -26,7 +26,11 @@ def says_more(family: Family) -> bool:
 
 
 def form_only(case: ProbeCase) -> Iterator[Finding]:
-    """A grader that reads no reference: findings that only a reference could prevent do not apply."""
+    """A grader that reads no reference: findings that only a reference could prevent do not apply.
+
+    Whether rows with different references may have the same completions is a question, unless the grader is a check of the form
+    by design.
+    """
     taken = case.by_name.get("other-answer")
     other = taken is not None and bool(taken.wrong_rows) and bool(case.base.distinct)
     if not other:
@@ -37,7 +41,11 @@ def form_only(case: ProbeCase) -> Iterator[Finding]:
     count = f"{len(taken.wrong_rows):,} of {counted(len(taken.rows), 'row')}"
     message = f"checks only the form, without a reference, and accepts {what}: {count}"
     advice = "correct for a check of the form; add another grader that checks the content"
-    yield case.about("form-only", Severity.NOTE, message, advice, taken, taken.fooled)
+    is_question = (
+        other and not case.is_form_check and taken.share.value >= MOST and "form-only" not in case.allows
+    )
+    severity = Severity.QUESTION if is_question else Severity.NOTE
+    yield case.about("form-only", severity, message, advice, taken, taken.fooled)
 
 
 def _meaningless(case: ProbeCase) -> Family | None:
@@ -116,10 +124,12 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
     named.sort(key=lambda finding: finding.severity != Severity.ERROR and 1 + (finding.kind in NOTHING))
     if lead and lead[0].kind in _SAY_ALL:
         told = []
-    notes = [*form_only(case), *(case.finding(family, Severity.NOTE) for family in told)]
+    form = [*form_only(case)]
+    questions = [finding for finding in form if finding.severity == Severity.QUESTION]
+    notes = [*form, *(case.finding(family, Severity.NOTE) for family in told)]
     return ProbeVerdicts(
-        (*named, *failing(case)),
-        tuple(notes),
+        (*named, *questions, *failing(case)),
+        tuple(note for note in notes if note not in questions),
         tuple(case.finding(family, _severity(case, family)) for family in follows),
         tuple(case.finding(family, Severity.NOTE) for family in allowed),
         frozenset(family.variant.name for family in case.found if _is_meant(case, family)),
@@ -154,6 +164,7 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
         or (family.variant.gross and case.is_rule)
         or _is_first_of_two(case, family)
         or _is_alone(case, family)
+        or _is_of_long_texts(case, family)
         or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
@@ -169,6 +180,17 @@ def _is_first_of_two(case: ProbeCase, family: Family) -> bool:
     )
 
 
+_LONG = 12
+"""Words of a reference from which a grader may compare by similarity on purpose. Workbench limit."""
+
+
+def _is_of_long_texts(case: ProbeCase, family: Family) -> bool:
+    """Whether a small part of long references is changed: a comparison by similarity accepts that by design."""
+    return family.variant.name in {"one-word", "only-its-start", "only-its-end"} and all(
+        len(case.base.rows[row].words) > _LONG for row in family.wrong_rows
+    )
+
+
 _SURELY_WRONG = ("hedged", "all-numbers", "retracted", "think-block", "other-answer")
 
 
@@ -177,8 +199,15 @@ def _is_alone(case: ProbeCase, family: Family) -> bool:
     if family.variant.name not in {"negated", "inside-another"} or any(map(case.takes, _SURELY_WRONG)):
         return False
     return family.variant.name == "negated" or not any(
-        case.base.rows[row].number_text for row in family.wrong_rows
+        case.base.rows[row].number_text or _is_longer_number(case.base.rows[row].reference, family)
+        for row in family.wrong_rows
     )
+
+
+def _is_longer_number(reference: str, family: Family) -> bool:
+    """Whether a misgraded text has digits added to a number with which the reference ends: certainly another number."""
+    ends = re.search(r"(?:^|[\s,;(])\d+\Z", reference) is not None
+    return ends and any(re.search(rf"{re.escape(reference)}\d", one.text or "") for one in family.fooled)
 
 
 def _is_alarm(case: ProbeCase, family: Family) -> bool:

@@ -24,11 +24,12 @@ from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.cases import labelled_case, noise_frame, noise_lines, spending_line, weights_frame
 from workbench.report.comparison import Comparison, compare_cases
 from workbench.report.digests import merged_fields
-from workbench.report.display import isolation_line, report_blocks, too_far_apart
 from workbench.report.frames import long_frame, row_frame, score_frame, summary_frame
 from workbench.report.parquet import read_settings, write_report
 from workbench.report.past_graders import both_versions, old_grades_of, old_lines, resolved, with_old
 from workbench.report.replay import Replay, replay_lines, replay_of
+from workbench.report.report_blocks import isolation_line, report_blocks, too_far_apart
+from workbench.report.sample_columns import SampleColumns
 from workbench.report.selection import (
     Histogram,
     check_graders,
@@ -39,7 +40,7 @@ from workbench.report.selection import (
     select,
 )
 from workbench.report.sentences import Findings
-from workbench.report.settings import Analysis, SampleColumns, SamplesLike, check_lengths, label_column
+from workbench.report.settings import Analysis, SamplesLike, check_lengths, label_column
 from workbench.report.where import matching
 
 

@@ -17,7 +17,7 @@ from workbench.core.display_html import STYLE
 from workbench.core.display_text import number, shown, visible
 from workbench.core.files import write_atomically
 from workbench.report.certificate import NO_SIGNATURE, facts, facts_of, heading, title
-from workbench.report.display import (
+from workbench.report.report_blocks import (
     finding_block,
     grader_lines,
     grader_table,

@@ -19,7 +19,7 @@ from workbench.core.errors import ReportError
 from workbench.core.grade import Status
 from workbench.core.grades import FAILED, SCORED, SKIPPED, Grades
 from workbench.data.samples import Samples
-from workbench.data.samples.selection import (
+from workbench.data.samples.row_drawing import (
     WrittenColumn,
     row_words,
     rows_with_text,

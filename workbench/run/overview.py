@@ -23,7 +23,8 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.python_text import cached_property
 from workbench.core.safe_frame import SafeFrame
 from workbench.report import Report
-from workbench.report.display import (
+from workbench.report.frames import isolation, known_sum
+from workbench.report.report_blocks import (
     GraderLine,
     bars_html,
     finding_blocks,
@@ -33,7 +34,6 @@ from workbench.report.display import (
     summary_table,
     verdict_table,
 )
-from workbench.report.frames import isolation, known_sum
 from workbench.report.selection import BINS, PARTS, Histogram, bin_counts, edges_of, parts_of
 
 BUNDLES = MAX_CLUSTERS

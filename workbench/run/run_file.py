@@ -21,7 +21,7 @@ from workbench.core.files import check_regular, check_writable
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import FAILED, MISSING, Grades
 from workbench.data.samples import Samples
-from workbench.graders.rows import concat_grades
+from workbench.graders.concurrent_rows import concat_grades
 from workbench.report import Report
 from workbench.report.digests import COMPARED, digest_of_ends
 from workbench.report.grades_table import grades_of_record, records

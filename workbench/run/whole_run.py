@@ -17,7 +17,7 @@ from workbench.core.grades import MISSING, Grades
 from workbench.core.progress import Bar, OnProgress
 from workbench.data.samples import Samples, as_samples
 from workbench.graders.combine import Entry
-from workbench.graders.rows import concat_grades
+from workbench.graders.concurrent_rows import concat_grades
 from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun
 from workbench.report import Report
 from workbench.report.digests import fingerprints_of

@@ -16,7 +16,7 @@ from workbench.store.address import parse
 from workbench.store.database import Database
 from workbench.store.effective_labels import Label
 from workbench.store.graders import GraderEntry, GraderEvent, StoredGraders, check_name
-from workbench.store.labels import Labels
+from workbench.store.label_table import Labels
 from workbench.store.listing import Listing
 from workbench.store.looks import Looks
 from workbench.store.replies import Replies

@@ -16,8 +16,8 @@ from workbench.analysis.statistics.means import (
     chance_below_zero,
     likely_scale,
     mean_interval,
-    sd_interval,
 )
+from workbench.analysis.statistics.noise import sd_interval
 
 scores = st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=40)
 

@@ -17,7 +17,7 @@ from workbench.app.session.session import Session
 from workbench.app.view.export import ExportMode
 from workbench.core.errors import WorkbenchError
 from workbench.formats import FORMATS
-from workbench.formats.targets.base import Target
+from workbench.formats.targets.target import Target
 from workbench.graders import SandboxedGrader
 from workbench.graders.serialization import parts
 

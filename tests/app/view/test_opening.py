@@ -11,10 +11,10 @@ import pytest
 
 import workbench as wb
 from tests.app.view.page import RULES, Page
-from workbench.app.session.labels import DatasetLabels
+from workbench.app.session.session_labels import DatasetLabels
 from workbench.app.session.storage import Storage
-from workbench.data.samples import selection
-from workbench.report.settings import few_valued_columns
+from workbench.data.samples import row_drawing
+from workbench.report.sample_columns import few_valued_columns
 
 MANY = 5_200  # more rows than are indexed immediately
 
@@ -53,7 +53,7 @@ def test_what_is_seldom_needed_is_not_loaded():
 def test_words_are_read_once_nothing_is_graded(page_of, many, monkeypatch):
     """Indexing blocks grading: it starts after grading, or immediately for a search."""
     begun = []
-    row_words = selection.row_words
+    row_words = row_drawing.row_words
     monkeypatch.setattr(
         "workbench.app.view.table.row_words",
         lambda samples: (
@@ -62,7 +62,7 @@ def test_words_are_read_once_nothing_is_graded(page_of, many, monkeypatch):
     )
     page = page_of(many, graders=RULES).opened()
     everything(page)
-    page.until(lambda _: selection.known_words(many) is not None, "the words")
+    page.until(lambda _: row_drawing.known_words(many) is not None, "the words")
     assert all(begun)
     assert not page.table["busy"]
     page.tell("search", text="answer 5199")
@@ -78,7 +78,7 @@ def test_a_search_finds_its_rows_whenever_the_words_come(page_of, many):
 
     def update_then_words(self):
         update(self)
-        selection.row_words(many)
+        row_drawing.row_words(many)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(table), "update", update_then_words)
@@ -124,5 +124,5 @@ def test_a_page_that_was_never_opened_reads_no_words(many):
     """Code that makes an app and shows it nowhere pays nothing for it."""
     page = Page(many, RULES)
     page.session.rows.change(n=0)
-    assert selection.known_words(many) is None
+    assert row_drawing.known_words(many) is None
     page.close()

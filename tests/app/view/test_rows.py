@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.app.view.page import NASTY, ROWS, RULES, TAGS
 from workbench.app.view.texts import around, pieces, words_finder
-from workbench.data.samples.selection import written_column
+from workbench.data.samples.row_drawing import written_column
 
 FRAME = pd.DataFrame(ROWS)
 

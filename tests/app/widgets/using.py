@@ -6,7 +6,7 @@ import asyncio
 
 import workbench as wb
 from tests.app.view.page import Page
-from workbench.app.session.labels import DatasetLabels
+from workbench.app.session.session_labels import DatasetLabels
 from workbench.app.session.storage import Storage
 
 ROWS = [

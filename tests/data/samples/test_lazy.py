@@ -15,7 +15,7 @@ import workbench as wb
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
 from workbench.data.samples import encoding, parquet_columns
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 
 ROWS = 60
 LENGTH = """

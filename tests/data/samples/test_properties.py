@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.data.row_columns import loaded
 from workbench.data.samples.plain import MAX_DEPTH, NotPlainError, is_missing, plain, text
-from workbench.data.samples.selection import draw_rows, shares
+from workbench.data.samples.row_drawing import draw_rows, shares
 
 TEXT = st.text(st.characters(), max_size=20)  # lone surrogates included
 SCALAR = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 import workbench as wb
-from workbench.data.samples.selection import written_column
+from workbench.data.samples.row_drawing import written_column
 
 
 def test_cells_are_told_apart_as_they_are_written():

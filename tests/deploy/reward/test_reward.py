@@ -13,7 +13,7 @@ from tests.deploy.reward.graders import RIGHT, faulty, proven, right
 from workbench.core.errors import IsolationError, NotValidatedError
 from workbench.data.extractors import Extractor
 from workbench.deploy.reward import TRAINERS
-from workbench.deploy.reward.rows import rows_of
+from workbench.deploy.reward.trainer_rows import rows_of
 from workbench.sandbox.host.worker_pool import worker_pool
 
 PROMPTS, ANSWERS = ["2+2?", "1+1?", "3+3?"], ["4", "2", "6"]

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tests.deploy.serve.servers import expected, served, thread_of
-from workbench.deploy.reward.rows import MAX_TURNS
+from workbench.deploy.reward.trainer_rows import MAX_TURNS
 from workbench.deploy.serve import json_body
 from workbench.deploy.serve.http import RequestError, dumped
 from workbench.deploy.serve.json_body import MAX_DEPTH, MAX_DIGITS, parsed, weight
@@ -145,7 +145,7 @@ def test_what_is_written_in_pieces_is_the_same():
 
 def test_large_bodies_are_read_beside_the_event_loop(monkeypatch):
     """Parsed, made rows, packed and written on other threads; small ones on the loop's own."""
-    from workbench.deploy.reward.rows import RewardRow
+    from workbench.deploy.reward.trainer_rows import RewardRow
     from workbench.deploy.serve import endpoint
     from workbench.deploy.serve.wire_forms.adaptive import AdaptiveScore
 
@@ -175,12 +175,12 @@ def test_large_bodies_are_read_beside_the_event_loop(monkeypatch):
 
 def test_values_are_made_plain_once(monkeypatch):
     """A label stands under six names, and is made plain for one of them."""
-    from workbench.deploy.reward import rows
+    from workbench.deploy.reward import trainer_rows
 
     made = []
-    monkeypatch.setattr(rows, "plain", lambda value: made.append(value) or value)
+    monkeypatch.setattr(trainer_rows, "plain", lambda value: made.append(value) or value)
     label = [["a"]]
-    row = rows.labelled_row("row", "q", "a", label)
+    row = trainer_rows.labelled_row("row", "q", "a", label)
     assert sum(value is label for value in made) == 1
     assert row.reference == label
 

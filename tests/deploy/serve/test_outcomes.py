@@ -5,7 +5,7 @@ import pytest
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.deploy.reward.grading import RewardGrades
-from workbench.deploy.reward.rows import RewardRow
+from workbench.deploy.reward.trainer_rows import RewardRow
 from workbench.deploy.serve.wire_forms import Outcomes
 
 

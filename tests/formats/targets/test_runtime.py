@@ -17,9 +17,9 @@ from workbench.core.grades import Grades
 from workbench.data.row_columns import REFERENCE_NAMES
 from workbench.data.samples.columns import LABEL_NAMES
 from workbench.formats.frame import combining, runtime
-from workbench.formats.targets.base import ExportPlan, Part
 from workbench.formats.targets.module import formula_in_python
 from workbench.formats.targets.parts import needs_namespace, read_names
+from workbench.formats.targets.target import ExportPlan, Part
 from workbench.graders.combine.combined import combine
 from workbench.graders.combine.formula import Expression
 

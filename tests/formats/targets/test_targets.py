@@ -13,7 +13,7 @@ from tests.graders.code_examples import CODE_EXAMPLES
 from workbench.core import background
 from workbench.core.errors import FormatError
 from workbench.formats import FORMATS
-from workbench.formats.targets.base import TEXT, Target
+from workbench.formats.targets.target import TEXT, Target
 from workbench.graders import Control
 from workbench.graders.combine.combined import combine
 from workbench.report.certificate import comment_lines

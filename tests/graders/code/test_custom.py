@@ -14,7 +14,7 @@ import workbench as wb
 from workbench.core.errors import CaptureError, IsolationError
 from workbench.graders.base import from_spec
 from workbench.graders.code.custom import CustomGrader
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 
 TEXT = wb.StringThread([("user", "q"), ("assistant", "four")], {})
 ROWS = wb.Samples([{"completion": text, "expected": "4"} for text in ("4", "5")])

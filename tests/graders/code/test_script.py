@@ -12,7 +12,7 @@ import workbench as wb
 from workbench.core.errors import CaptureError, IsolationError, SandboxError
 from workbench.graders.base import from_spec
 from workbench.graders.code.script import ScriptGrader
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host import pool, zygote
 from workbench.sandbox.host.pool import Pool
 

@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from workbench.core.errors import FormatError
 from workbench.graders.base import from_spec
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 
 LETTA = "from letta_evals.decorators import extractor, grader\nfrom letta_evals.models import GradeResult, Sample\n\n\n"
 OSMOSIS = "from osmosis_ai.utils import osmosis_reward, osmosis_rubric\n\n\n"

@@ -9,7 +9,7 @@ from workbench.core.errors import FormatError
 from workbench.graders.combine.combined import PerTurn, turns_of
 from workbench.graders.structure import ToolCallMatch
 from workbench.graders.text import Contains, ExactMatch
-from workbench.graders.text.openai import StringCheck
+from workbench.graders.text.openai_text import StringCheck
 from workbench.judges import ScriptedClient
 from workbench.judges.protocol import NoServerError
 

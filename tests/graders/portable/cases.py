@@ -2,7 +2,7 @@
 
 from workbench.graders.structure import Guardrail, JsonKeys, ToolCallMatch
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
-from workbench.graders.text.openai import METRICS, StringCheck, TextSimilarity
+from workbench.graders.text.openai_text import METRICS, StringCheck, TextSimilarity
 
 
 def _call(name, arguments="{}", at="1"):

@@ -16,7 +16,7 @@ from workbench.graders import Control
 from workbench.graders.portable import portable
 from workbench.graders.structure import JsonSchema
 from workbench.graders.text import Contains, ExactMatch, Regex
-from workbench.graders.text.openai import StringCheck
+from workbench.graders.text.openai_text import StringCheck
 
 
 def named(grader):

@@ -18,7 +18,7 @@ from workbench.graders.portable import portable_javascript
 from workbench.graders.portable_rule import script_pattern
 from workbench.graders.structure import Guardrail
 from workbench.graders.text import Contains, Regex
-from workbench.graders.text.openai import StringCheck
+from workbench.graders.text.openai_text import StringCheck
 
 quickjs = pytest.importorskip("quickjs")
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.graders.rule_grader import RuleGrader
 
 GRADERS = (

@@ -15,7 +15,7 @@ from workbench.graders import Control, from_spec
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules.text import utf16
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length
-from workbench.graders.text.openai import StringCheck
+from workbench.graders.text.openai_text import StringCheck
 from workbench.graders.text.text_grader import TextGrader
 
 

@@ -18,7 +18,7 @@ from tests.graders.code_examples import said, sample
 from workbench.core.errors import FormatError
 from workbench.graders.rules import similarity
 from workbench.graders.rules.similarity import stem
-from workbench.graders.text.openai import METRICS, TextSimilarity
+from workbench.graders.text.openai_text import METRICS, TextSimilarity
 
 WORDS = st.lists(
     st.sampled_from(

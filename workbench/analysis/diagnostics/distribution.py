@@ -29,7 +29,8 @@ from workbench.analysis.statistics import (
     levels_of,
     sample_sd,
 )
-from workbench.analysis.statistics.means import likely_scale, sd_interval, share, squared_spread
+from workbench.analysis.statistics.means import likely_scale, share
+from workbench.analysis.statistics.noise import sd_interval, squared_spread
 from workbench.analysis.statistics.resampling import bootstrap
 
 # Scores and sds on a scale of 0 to 1, shares of scored rows. Numbers without a source are this project's choice.

@@ -1,4 +1,4 @@
-"""Intervals of means, shares and standard deviations of scores, valid for few rows and few prompts.
+"""Intervals of means and shares of scores, valid for few rows and few prompts.
 
 `BoundedMean` has Gaffke's interval for scores between known ends, `Share` that of Clopper & Pearson.
 """
@@ -445,30 +445,3 @@ def _ends(low: float, high: float, count: int, scale: Scale) -> Scale | None:
     if common is None and low < high and count >= _MIN_UNBOUNDED:
         return low, high
     return common
-
-
-def squared_spread(values: Floats, groups: Codes | None = None) -> BoundedMean:
-    """The mean squared distance of scores within 0 to 1 from their mean: a variance, as a mean with known ends.
-
-    Args:
-        values: float64 (n,), within 0 to 1.
-        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
-    """
-    centre = float(values.mean()) if len(values) else 0.5
-    found = clusters(len(values), groups)
-    # Squares about the sample's mean are too small by this factor on average.
-    factor = found / (found - 1) if found > 1 else 1.0
-    furthest = factor * max(centre, 1 - centre) ** 2
-    return bounded_mean(factor * (values - centre) ** 2, groups, low=0.0, high=furthest)
-
-
-def sd_interval(values: Floats, groups: Codes | None = None, *, confidence: float = 0.95) -> Interval:
-    """An interval for the sd of scores within 0 to 1; equal scores have one with a width.
-
-    Args:
-        values: float64 (n,), within 0 to 1.
-        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
-        confidence: Two-sided.
-    """
-    lo, hi = squared_spread(values, groups).interval(confidence)
-    return Interval(math.sqrt(lo), math.sqrt(hi))

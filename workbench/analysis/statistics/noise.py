@@ -1,4 +1,4 @@
-"""Consistency of a grader: rows graded several times, compared with differences between rows.
+"""Spread of scores: their standard deviation, and the consistency of a grader whose rows are graded several times.
 
 Scores are float64 (n, r), one line per row and one column per repeat, NaN if a repeat has no score. Repeats have no
 order and no identity (each is another draw of the same grader), so the model is the one-way one: ICC(1,1) of Shrout &
@@ -27,7 +27,7 @@ from workbench.analysis.statistics import (
     normal_score,
     rescaled,
 )
-from workbench.analysis.statistics.means import Share, share
+from workbench.analysis.statistics.means import BoundedMean, Share, bounded_mean, share
 
 _TINY = 1e-18  # variance of scores on 0 to 1 that differ by rounding only
 
@@ -235,3 +235,30 @@ def noise_floor(a: float, b: float, n: int, *, confidence: float = 0.95) -> floa
         confidence: Two-sided; 0.95 by convention.
     """
     return critical_value(confidence, math.inf) * math.hypot(a, b) / math.sqrt(n) if n else math.nan
+
+
+def squared_spread(values: Floats, groups: Codes | None = None) -> BoundedMean:
+    """The mean squared distance of scores within 0 to 1 from their mean: a variance, as a mean with known ends.
+
+    Args:
+        values: float64 (n,), within 0 to 1.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+    """
+    centre = float(values.mean()) if len(values) else 0.5
+    found = clusters(len(values), groups)
+    # Squares about the sample's mean are too small by this factor on average.
+    factor = found / (found - 1) if found > 1 else 1.0
+    furthest = factor * max(centre, 1 - centre) ** 2
+    return bounded_mean(factor * (values - centre) ** 2, groups, low=0.0, high=furthest)
+
+
+def sd_interval(values: Floats, groups: Codes | None = None, *, confidence: float = 0.95) -> Interval:
+    """An interval for the sd of scores within 0 to 1; equal scores have one with a width.
+
+    Args:
+        values: float64 (n,), within 0 to 1.
+        groups: Integer cluster codes (n,) from 0 on; None if all rows are independent.
+        confidence: Two-sided.
+    """
+    lo, hi = squared_spread(values, groups).interval(confidence)
+    return Interval(math.sqrt(lo), math.sqrt(hi))

@@ -16,7 +16,7 @@ from traitlets import HasTraits, Unicode
 from workbench.core.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    from workbench.app.session.labels import DatasetLabels
+    from workbench.app.session.session_labels import DatasetLabels
     from workbench.app.session.storage import Storage
 
 

@@ -33,9 +33,9 @@ from workbench.report.settings import reuse
 if TYPE_CHECKING:
     from workbench.app.session.action import ActionGuard
     from workbench.app.session.graders import GraderList
-    from workbench.app.session.labels import DatasetLabels
-    from workbench.app.session.results import DrawnRows, Results
+    from workbench.app.session.results import DrawnResults, Results
     from workbench.app.session.runs import SessionRuns
+    from workbench.app.session.session_labels import DatasetLabels
     from workbench.app.session.versions import SavedVersions
     from workbench.core.progress import Progress
     from workbench.data.samples import Samples
@@ -78,7 +78,7 @@ class AutoGrader(HasTraits):
         results: Results,
         labels: DatasetLabels,
         *,
-        rows: DrawnRows,
+        rows: DrawnResults,
         kept: SavedVersions,
         guard: ActionGuard,
     ) -> None:

@@ -13,8 +13,8 @@ from workbench.data.samples import Samples, as_samples, read_samples
 from workbench.data.samples.columns import UnmappedError
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import PEEKED, proposed
-from workbench.data.samples.selection import written_column
-from workbench.report.settings import few_valued_columns
+from workbench.data.samples.row_drawing import written_column
+from workbench.report.sample_columns import few_valued_columns
 
 READ = ("prompt", "completion", "reference", "group")
 """Roles that `read_samples(columns=...)` takes and that are mapped here; labels are an argument of the app."""

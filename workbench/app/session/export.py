@@ -22,7 +22,7 @@ from workbench.formats import export, load
 from workbench.formats.files import render
 from workbench.formats.shared import FORMATS, Document, Format, Loss, Losses, Reading, get_format
 from workbench.formats.shared.writing import check_encodable, check_target
-from workbench.formats.targets.base import Target
+from workbench.formats.targets.target import Target
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.combine import Entry
 from workbench.graders.rule_grader import RuleGrader

@@ -31,7 +31,7 @@ from workbench.report.where import case_of, scaled_scores
 if TYPE_CHECKING:
     from workbench.report import Report
     from workbench.store import Label
-    from workbench.store.labels import Labels
+    from workbench.store.label_table import Labels
 
 
 def name_of(samples: Samples) -> str:

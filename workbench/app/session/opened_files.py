@@ -222,7 +222,7 @@ def _opening(parts: _Upload, given: Mapping[str, Mapping[str, Any]]) -> Opening:
     for name, file in given.items():
         try:
             _check_received(name, file, parts)
-            read = _Reading(parts.path / name)
+            read = _UploadReading(parts.path / name)
         except (WorkbenchError, OSError, ValueError) as error:
             problem = str(error).replace(f"{parts.path}/", "")
             opening = _with_file(
@@ -243,7 +243,7 @@ def _with_file(opening: Opening, file: OpenedFile) -> Opening:
     return replace(opening, files=(*opening.files, file))
 
 
-class _Reading:
+class _UploadReading:
     """One file after reading.
 
     Attributes:
@@ -280,7 +280,7 @@ class _Reading:
         return samples
 
 
-def _with_contents(opening: Opening, name: str, read: _Reading, folder: str) -> Opening:
+def _with_contents(opening: Opening, name: str, read: _UploadReading, folder: str) -> Opening:
     """The opening with one more file: rows of several files are joined."""
     contents, rows, unmapped, problem = read.contents, opening.rows, opening.unmapped, ""
     if not contents.kind:
@@ -297,7 +297,7 @@ def _with_contents(opening: Opening, name: str, read: _Reading, folder: str) -> 
     return replace(_with_file(opening, opened), rows=rows, unmapped=unmapped)
 
 
-def _notes_of(name: str, read: _Reading) -> list[str]:
+def _notes_of(name: str, read: _UploadReading) -> list[str]:
     """What was read of a file, and what was left, a sentence each."""
     suite, samples, notes = read.contents.suite, read.contents.samples, []
     if suite is not None:

@@ -13,12 +13,13 @@ from traitlets import HasTraits
 
 from workbench.app.session.action import LastCode, relabel_code, rows_code
 from workbench.core.errors import ReportError, WorkbenchError
-from workbench.report.settings import few_valued_columns, reuse
+from workbench.report.sample_columns import few_valued_columns
+from workbench.report.settings import reuse
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:
     from workbench.app.session.action import ActionGuard
-    from workbench.app.session.labels import DatasetLabels
+    from workbench.app.session.session_labels import DatasetLabels
     from workbench.data.samples import Samples
     from workbench.report import Report
 
@@ -68,7 +69,7 @@ class Draw:
         return dollars
 
 
-class DrawnRows(HasTraits):
+class DrawnResults(HasTraits):
     """The rows of a dataset that are graded.
 
     Traits (observe it; set it through `change`):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.samples.plain import is_missing
-from workbench.data.samples.selection import row_words
+from workbench.data.samples.row_drawing import row_words
 
 MAX_ROWS = 20_000
 """Rows on a map; more are drawn at random. Workbench limit: 20,000 take about 3 s, and a page draws them in a frame."""

@@ -22,8 +22,8 @@ from workbench.report.digests import require_same_rows
 if TYPE_CHECKING:
     from workbench.app.session.action import ActionGuard
     from workbench.app.session.graders import GraderList
-    from workbench.app.session.labels import DatasetLabels
     from workbench.app.session.results import Draw, Results
+    from workbench.app.session.session_labels import DatasetLabels
     from workbench.app.session.versions import SavedVersions
     from workbench.data.samples import Samples
     from workbench.report import Report

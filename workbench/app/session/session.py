@@ -26,10 +26,10 @@ from workbench.app.session.cost import CostEstimates
 from workbench.app.session.extended_rows import extended, renamed_columns
 from workbench.app.session.grader_text import Drafts
 from workbench.app.session.graders import GraderList
-from workbench.app.session.labels import DatasetLabels
 from workbench.app.session.opened_files import OpenedFiles
-from workbench.app.session.results import DrawnRows, Results
+from workbench.app.session.results import DrawnResults, Results
 from workbench.app.session.runs import SessionRuns
+from workbench.app.session.session_labels import DatasetLabels
 from workbench.app.session.storage import DEFAULT_STORE, Storage
 from workbench.app.session.versions import GraderStorage, SavedVersions
 from workbench.core.errors import ReportError, WorkbenchError
@@ -102,7 +102,7 @@ class Session:
         self.graders = GraderList(self.guard, self.code)
         self.results = Results(self.guard, self.code)
         self.costs = CostEstimates()
-        self.kept, self.rows = SavedVersions(), DrawnRows(self.samples, self.guard)
+        self.kept, self.rows = SavedVersions(), DrawnResults(self.samples, self.guard)
         self.runs = SessionRuns(
             self.graders, self.labels, self.results, kept=self.kept, guard=self.guard, code=self.code
         )

@@ -17,7 +17,7 @@ from workbench.core.grades import SCORED, Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.data.samples.plain import is_missing
-from workbench.data.samples.selection import WrittenColumn, row_words
+from workbench.data.samples.row_drawing import WrittenColumn, row_words
 from workbench.report.frames import row_texts
 from workbench.report.selection import Rows, part_name
 

@@ -28,11 +28,11 @@ from workbench.app.view.rail import (
 )
 from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line, visible
-from workbench.data.samples.selection import written_column
+from workbench.data.samples.row_drawing import written_column
 from workbench.graders import Grader, SandboxedGrader
+from workbench.report.sample_columns import WRITER_COLUMNS
 from workbench.report.selection import PARTS, Rows, counts_of, edges_of
 from workbench.report.sentences import finding_data
-from workbench.report.settings import WRITER_COLUMNS
 from workbench.report.where import Condition
 
 if TYPE_CHECKING:

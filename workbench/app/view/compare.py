@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from workbench.app.session.versions import current_name
 from workbench.app.view import Mode, mode
-from workbench.app.view.agreement import Verdicts
 from workbench.app.view.cells import last_question
+from workbench.app.view.grader_agreement import Verdicts
 from workbench.app.view.texts import Pieces, cut, find_name, marked, shown_name, similarity
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import WorkbenchError

@@ -32,7 +32,7 @@ from workbench.app.view.texts import Finder, chip_id, chip_text, finder_of, show
 from workbench.core import background
 from workbench.core.display_text import one_line
 from workbench.core.grades import Grades
-from workbench.data.samples.selection import known_words, row_words, rows_with_text, written_column
+from workbench.data.samples.row_drawing import known_words, row_words, rows_with_text, written_column
 from workbench.report import Report
 from workbench.report.selection import Rows
 from workbench.report.where import Condition

@@ -18,7 +18,7 @@ from workbench.analysis.finding import short_verdict
 from workbench.core.display_text import capital, one_line, visible
 from workbench.core.errors import SamplesError
 from workbench.core.patterns import Pattern, PatternError, python_spelling
-from workbench.data.samples.selection import written_column
+from workbench.data.samples.row_drawing import written_column
 from workbench.graders import Entry, Grader
 from workbench.graders.text import Contains, Regex
 from workbench.report.where import Condition, condition_text, end_text

@@ -16,14 +16,14 @@ from workbench.core.safe_frame import SafeSeries, safe_frame
 from workbench.core.thread import StringThread
 from workbench.data.packed import BATCH_ROWS
 from workbench.data.samples.cells import CellFault, CellProblem, Wire, is_silent, no_answer, rewritten
-from workbench.data.samples.display import as_line, dataset_notes, reading_line, samples_blocks
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.memory_rows import load
 from workbench.data.samples.plain import plain
+from workbench.data.samples.row_drawing import checked_mask, draw_rows, mask_of, strata
 from workbench.data.samples.row_expansion import expanded
 from workbench.data.samples.row_view import ANY_ROW, RowView
 from workbench.data.samples.sample import Sample, digest_of
-from workbench.data.samples.selection import checked_mask, draw_rows, mask_of, strata
+from workbench.data.samples.samples_blocks import as_line, dataset_notes, reading_line, samples_blocks
 from workbench.data.samples.shaped_rows import shaped, with_column_scores, with_nested
 from workbench.data.samples.table import Table
 

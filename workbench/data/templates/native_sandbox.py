@@ -61,7 +61,7 @@ _METHODS: dict[type, frozenset[str]] = {
 }
 
 
-class Missing(ChainableUndefined):
+class UndefinedVariable(ChainableUndefined):
     """A name without a value: false in a test, an error in an output or a loop."""
 
     __str__ = __iter__ = __len__ = Undefined._fail_with_undefined_error  # noqa: SLF001 (as its own subclasses do)
@@ -253,7 +253,11 @@ def environment() -> Sandbox:
     """The environment that all templates share."""
     # Not optimized: jinja would work out constant expressions while it compiles, where nothing is counted.
     sandbox = Sandbox(
-        autoescape=False, undefined=Missing, finalize=_printable, optimized=False, keep_trailing_newline=True
+        autoescape=False,
+        undefined=UndefinedVariable,
+        finalize=_printable,
+        optimized=False,
+        keep_trailing_newline=True,
     )
     own: dict[str, Callable[..., Any]] = {
         "indent": _indent, "join": _join, "replace": _replace, "round": _round, "tojson": _tojson,

@@ -14,8 +14,8 @@ from workbench.core.errors import CaptureError, FormatError, WorkbenchError
 from workbench.core.grades import Grades
 from workbench.deploy.reward import trainers
 from workbench.deploy.reward.grading import Early, Graders, RewardGrades
-from workbench.deploy.reward.rows import RewardRow, rows_of
 from workbench.deploy.reward.stats import RewardStats, RowWarnings, warn_of_label_alone
+from workbench.deploy.reward.trainer_rows import RewardRow, rows_of
 from workbench.deploy.reward.trainers import TRAINERS, NoScoreError
 from workbench.graders import Grader
 from workbench.graders.base import is_number

@@ -19,7 +19,7 @@ from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample
 from workbench.data.samples.cells import changed
-from workbench.deploy.reward.rows import RewardRow
+from workbench.deploy.reward.trainer_rows import RewardRow
 from workbench.graders.code import SandboxedGrader
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from workbench.core.errors import SandboxError
 from workbench.deploy.reward import Reward
 from workbench.deploy.reward.grading import Early, RewardGrades
-from workbench.deploy.reward.rows import RewardRow, row_of, with_column
+from workbench.deploy.reward.trainer_rows import RewardRow, row_of, with_column
 from workbench.deploy.serve.http import (
     JSON,
     Admission,

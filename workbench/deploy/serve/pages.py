@@ -20,7 +20,7 @@ from workbench.core.display_text import visible
 from workbench.core.errors import SandboxError
 from workbench.core.grades import Grades
 from workbench.deploy.reward.grading import RewardGrades
-from workbench.deploy.reward.rows import RewardRow
+from workbench.deploy.reward.trainer_rows import RewardRow
 from workbench.deploy.serve.endpoint import Scoring
 from workbench.deploy.serve.http import NO_SCORE_STATUS, RequestError
 from workbench.deploy.serve.wire_forms import Outcomes, WireForm

@@ -32,7 +32,7 @@ from workbench.graders import Grader
 from workbench.graders.combine import AllPass, CombiningRule, Entry
 from workbench.graders.structure import Guardrail, JsonKeys, ToolCallMatch
 from workbench.graders.text import Contains, ExactMatch, Regex
-from workbench.graders.text.openai import StringCheck
+from workbench.graders.text.openai_text import StringCheck
 from workbench.judges import CriteriaJudge, GuardrailJudge
 from workbench.run.suite import Suite
 

@@ -9,11 +9,11 @@ from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
 from workbench.formats.shared import FORMATS, Document, Losses, Reading, register
 from workbench.formats.shared.unsupported import add_gate_loss, binary, without_unused_settings
-from workbench.formats.targets.base import ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.judges import runs_judges
 from workbench.formats.targets.module import SETTINGS, compose
 from workbench.formats.targets.parts import own_judges_of, parts_of
 from workbench.formats.targets.reading import companions, detects, read
+from workbench.formats.targets.target import ExportPlan, OwnJudge, Part, Target
 from workbench.graders import FunctionGrader
 from workbench.graders.combine import AllPass, CombiningRule, Entry, Formula, Mean, Sum
 from workbench.graders.combine.formula import Expression

@@ -10,7 +10,7 @@ Source: eval-protocol 0.3.33 (`pytest/evaluation_test.py`, `models.py`), read an
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import ExportPlan
+from workbench.formats.targets.target import ExportPlan
 
 _IMPORTS = """from os import environ as _wb_environ
 

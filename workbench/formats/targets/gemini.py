@@ -22,7 +22,6 @@ from workbench.core.errors import FormatError
 from workbench.formats.shared import Losses
 from workbench.formats.shared.unsupported import identifier
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import TEXT, ExportPlan, OwnJudge, OwnJudges
 from workbench.formats.targets.judges import (
     Verdict,
     Wording,
@@ -33,6 +32,7 @@ from workbench.formats.targets.judges import (
     verdict_of,
     wording_of,
 )
+from workbench.formats.targets.target import TEXT, ExportPlan, OwnJudge, OwnJudges
 from workbench.graders.combine import CombiningRule, Mean
 from workbench.judges.kinds import Judge
 

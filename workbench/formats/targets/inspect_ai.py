@@ -8,8 +8,8 @@ Source: inspect_ai 0.3.285 (`scorer/_metric.py`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import ExportPlan
 from workbench.formats.targets.module import functions_of, whole_of
+from workbench.formats.targets.target import ExportPlan
 
 _IMPORTS = """import json as _wb_json
 

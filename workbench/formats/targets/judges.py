@@ -13,7 +13,6 @@ from typing import Any
 
 from workbench.core.errors import FormatError
 from workbench.formats.shared import Losses
-from workbench.formats.targets.base import OwnJudge, Target
 from workbench.formats.targets.placeholder_prompt import (
     PLACE,
     Message,
@@ -21,6 +20,7 @@ from workbench.formats.targets.placeholder_prompt import (
     check_kind,
     placeholder_prompt,
 )
+from workbench.formats.targets.target import OwnJudge, Target
 from workbench.graders.combine import Entry
 from workbench.graders.portable_rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge

@@ -8,8 +8,8 @@ Source: LangSmith 0.15.0 (`evaluation/evaluator.py`), openevals 0.2.2, read and 
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.module import functions_of, whole_of
+from workbench.formats.targets.target import TEXT, ExportPlan
 
 RECORD_LINES = '''
 

@@ -18,7 +18,6 @@ import re
 from workbench.core.errors import FormatError
 from workbench.formats.shared import Losses
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import TEXT, ExportPlan, OwnJudge, OwnJudges
 from workbench.formats.targets.judges import (
     Verdict,
     Wording,
@@ -32,6 +31,7 @@ from workbench.formats.targets.judges import (
 )
 from workbench.formats.targets.langsmith import RECORD_LINES
 from workbench.formats.targets.module import functions_of, whole_of
+from workbench.formats.targets.target import TEXT, ExportPlan, OwnJudge, OwnJudges
 from workbench.graders.combine import CombiningRule
 from workbench.judges.kinds import Judge
 from workbench.judges.openai_client import PROVIDERS

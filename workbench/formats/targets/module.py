@@ -17,8 +17,8 @@ from workbench.data.samples.columns import LABEL_NAMES
 from workbench.formats.frame import BEGIN, END, frame_of, framed, names_class, unframed, with_own_names
 from workbench.formats.shared.unsupported import outcomes_in
 from workbench.formats.shared.writing import MARK
-from workbench.formats.targets.base import ExportPlan, Part, Target
 from workbench.formats.targets.parts import needs_namespace, quoted_block
+from workbench.formats.targets.target import ExportPlan, Part, Target
 from workbench.graders.combine import AllPass, CombiningRule, Formula, Mean, Sum
 from workbench.graders.combine.formula import FUNCTIONS, Expression, tokens
 
@@ -294,3 +294,10 @@ def _combined(plan: ExportPlan, rule: CombiningRule | None) -> str:
         asked = names or tuple(part.name for part in plan.parts)
         return f"_wb_formula(answers, {listed(asked)}, {value})"
     return f"answers[{quoted(plan.parts[0].name)}]"
+
+
+def named_reference(text: str) -> str:
+    """The reference column that an exported file was written with; "" for none, and for any other file."""
+    found = decompose(text)
+    column = "" if found is None else found[0].get("reference", "")
+    return column if isinstance(column, str) else ""

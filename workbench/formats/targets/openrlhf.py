@@ -9,7 +9,7 @@ Source: OpenRLHF 0.11.2 (`utils/agent.py`), read and run.
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import TEXT, ExportPlan
+from workbench.formats.targets.target import TEXT, ExportPlan
 from workbench.graders.portable import sliced
 from workbench.graders.rules.threads import completion_of
 

@@ -24,8 +24,8 @@ from workbench.formats.shared.unsupported import (
     looks_at_calls,
     reads_beyond,
 )
-from workbench.formats.targets.base import ENTRY_SETTINGS, LIMITS, TRAINERS, OwnJudge, Part, Target
 from workbench.formats.targets.judges import tell_judge, why_not
+from workbench.formats.targets.target import ENTRY_SETTINGS, LIMITS, TRAINERS, OwnJudge, Part, Target
 from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture.analysis import columns_read
 from workbench.graders.capture.source_edit import parsed

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from workbench.formats.platforms import promptfoo
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import TEXT, ExportPlan
 from workbench.formats.targets.module import functions_of
+from workbench.formats.targets.target import TEXT, ExportPlan
 
 _ROW = """
 

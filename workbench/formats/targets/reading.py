@@ -14,8 +14,8 @@ from workbench.formats.shared import Reading
 from workbench.formats.shared.parsing import MAX_PYTHON, Node, parse_python
 from workbench.formats.shared.training_code import essential
 from workbench.formats.shared.writing import no_grader
-from workbench.formats.targets.base import ENTRY_SETTINGS, LIMITS, ExportPlan, OwnJudge, Part, Target
 from workbench.formats.targets.module import SETTINGS, compose, decompose
+from workbench.formats.targets.target import ENTRY_SETTINGS, LIMITS, ExportPlan, OwnJudge, Part, Target
 from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
 from workbench.graders.capture.analysis import signature_of_target

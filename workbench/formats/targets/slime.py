@@ -6,7 +6,7 @@ Source: slime 624b824 (`rollout/rm_hub`), read; it has no release to install.
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import TEXT, ExportPlan
+from workbench.formats.targets.target import TEXT, ExportPlan
 
 _LINES = """
 

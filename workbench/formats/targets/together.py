@@ -6,7 +6,7 @@ Source: Together's RL cookbook.
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import TEXT
+from workbench.formats.targets.target import TEXT
 
 _LINES = """
 

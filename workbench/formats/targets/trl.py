@@ -9,8 +9,8 @@ Source: TRL 1.16 (`GRPOTrainer._calculate_rewards`), read and run on a CPU.
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import ExportPlan
 from workbench.formats.targets.module import functions_of, quoted, whole_of
+from workbench.formats.targets.target import ExportPlan
 from workbench.graders.combine import Mean, Sum
 
 _ROW = """

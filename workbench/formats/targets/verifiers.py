@@ -9,8 +9,8 @@ Source: verifiers 0.4.0 (`v1/task.py`, `v1/trace.py`), read and run (`Task.score
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import ExportPlan
 from workbench.formats.targets.module import functions_of, mapped, whole_of
+from workbench.formats.targets.target import ExportPlan
 from workbench.graders.combine import Mean, Sum
 
 _ROW = """

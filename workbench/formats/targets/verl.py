@@ -9,7 +9,7 @@ Source: verl 0.9.1 (`workers/reward_manager`, `experimental/reward_loop`), read 
 from __future__ import annotations
 
 from workbench.formats.targets import register_target
-from workbench.formats.targets.base import TEXT, ExportPlan
+from workbench.formats.targets.target import TEXT, ExportPlan
 
 _LINES = """
 

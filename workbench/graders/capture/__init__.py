@@ -19,8 +19,8 @@ from typing import Any
 from workbench.core.errors import CaptureError
 from workbench.core.python_text import parse
 from workbench.graders.capture import refusals
+from workbench.graders.capture.capture_check import Fingerprint, prove
 from workbench.graders.capture.cell_texts import Found, find_function, install
-from workbench.graders.capture.comparison import Fingerprint, prove
 from workbench.graders.capture.functions import is_nested, ours_on, own_text, refuse_kind, unwrapped
 from workbench.graders.capture.module_text import (
     arranged,

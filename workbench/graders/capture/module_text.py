@@ -19,7 +19,7 @@ from typing import Any
 from workbench.core.errors import CaptureError
 from workbench.graders.capture import refusals
 from workbench.graders.capture.analysis import candidates, without_unread
-from workbench.graders.capture.comparison import Fingerprint, prove
+from workbench.graders.capture.capture_check import Fingerprint, prove
 from workbench.graders.capture.modules import EVALUATES, GIVEN, Import, library_values, refuse_library_state
 from workbench.graders.capture.refusals import CapturedItem, Scope
 from workbench.graders.capture.resolve import Resolver

@@ -28,7 +28,7 @@ from workbench.data.samples.plain import plain
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, as_sample
 from workbench.graders.capture.source import MAX_BYTES, Source
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.determinism import check_run
 from workbench.sandbox.host.pool import Prepared, pool
 from workbench.sandbox.host.program import (

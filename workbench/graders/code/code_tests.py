@@ -17,7 +17,7 @@ from workbench.graders.base import Grader, is_number, kind
 from workbench.graders.code.function import FunctionGrader
 from workbench.graders.code.script import ScriptGrader
 from workbench.graders.code.test_programs import CODE, TESTS, encoded, json_value, script
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules.json_compare import equal_json
 from workbench.graders.rules.numbers import after_thinking

@@ -27,7 +27,7 @@ from workbench.graders.base import Grader, kind
 from workbench.graders.code.inspect_scorer import scorer_name
 from workbench.graders.code.live_code import codes_of, source_of
 from workbench.graders.code.live_reward import as_called
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.program import ISOLATION
 
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")

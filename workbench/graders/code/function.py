@@ -18,7 +18,7 @@ from workbench.graders.base import announce, kind
 from workbench.graders.capture import capture
 from workbench.graders.capture.analysis import signature_of
 from workbench.graders.code import SandboxedGrader, SourceGrader
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.program import SIGNATURES, Limits, Program
 from workbench.sandbox.host.validation import Validation

@@ -22,7 +22,7 @@ from workbench.graders.base import Grader, kind
 from workbench.graders.capture.source import Source
 from workbench.graders.capture.source_edit import parsed
 from workbench.graders.code import SourceGrader, plain_thread
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.platforms import osmosis, osmosis_legacy
 from workbench.sandbox.platforms.modules import OSMOSIS, stand_ins
 from workbench.sandbox.platforms.osmosis import discover_grader, validate_backend

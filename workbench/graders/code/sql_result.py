@@ -15,9 +15,9 @@ from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import LIMIT, check_choice, check_time_limit
 from workbench.graders.base import Grader, is_number, kind
 from workbench.graders.code.function import FunctionGrader
+from workbench.graders.concurrent_rows import Control
 from workbench.graders.portable import sliced
 from workbench.graders.portable_rule import PythonBody, refusal
-from workbench.graders.rows import Control
 
 _MAX_FILE = 8_000_000
 """Bytes of a database file: it is copied into a worker for each row."""

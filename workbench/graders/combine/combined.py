@@ -18,7 +18,7 @@ from workbench.data.samples.columns import ROLES
 from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.combine.combining import CombiningRule, Mean
 from workbench.graders.combine.entry import Entry, as_entry, check_names, grades_of_one
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.graders.rule_grader import Unscored
 from workbench.sandbox.host.program import weakest
 

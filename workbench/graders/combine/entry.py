@@ -27,7 +27,7 @@ from workbench.data.samples import Sample, Samples
 from workbench.data.samples.cells import changed
 from workbench.graders.arguments import as_texts, with_call_help
 from workbench.graders.base import Grader, as_sample, from_spec, is_number
-from workbench.graders.rows import Control, grade_missing
+from workbench.graders.concurrent_rows import Control, grade_missing
 
 SEVERITIES = ("error", "warning", "info")
 """Umbraco's three levels: only an error blocks."""

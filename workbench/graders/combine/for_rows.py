@@ -21,8 +21,8 @@ from workbench.data.samples.plain import plain
 from workbench.data.templates.values import script_text
 from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.code.script import ScriptGrader
-from workbench.graders.rows import Control, concat_grades
-from workbench.graders.rules.promptfoo import equal_data
+from workbench.graders.concurrent_rows import Control, concat_grades
+from workbench.graders.rules.promptfoo_assertions import equal_data
 from workbench.graders.text import Contains
 from workbench.sandbox.host.pool import pool
 

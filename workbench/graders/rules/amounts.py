@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from workbench.graders.rules.numbers import (
-    Amount,
     NumberError,
+    Quantity,
     as_float,
     first_number,
     numbers_in,
@@ -27,7 +27,7 @@ _INTERVAL = re.compile(
 
 def expected_range(
     text: str, locale: str, extra: Mapping[str, Any] | None
-) -> tuple[Amount, Amount, bool, bool]:
+) -> tuple[Quantity, Quantity, bool, bool]:
     """A reference: its lowest and highest value, and whether these belong to it. A solution counts from its last `####`.
 
     Raises:
@@ -110,7 +110,7 @@ def _with_own_unit(units: Mapping[str, Any] | None, name: str) -> Mapping[str, A
     return {**(units or {}), **dict.fromkeys((stem, f"{stem}s", name), (stem, 1))}
 
 
-def _differs(found: Amount, expected: Amount, unit: str, extra: Mapping[str, Any] | None) -> bool:
+def _differs(found: Quantity, expected: Quantity, unit: str, extra: Mapping[str, Any] | None) -> bool:
     """Whether the unit found is not the expected one, and cannot be converted into it."""
     stated, wanted = unit_of(found.unit, extra), unit_of(expected.unit, extra)
     if not wanted:
@@ -121,7 +121,7 @@ def _differs(found: Amount, expected: Amount, unit: str, extra: Mapping[str, Any
 
 
 def _readings(
-    found: Amount, expected: Amount, unit: str, percent: str, extra: Mapping[str, Any] | None
+    found: Quantity, expected: Quantity, unit: str, percent: str, extra: Mapping[str, Any] | None
 ) -> Iterator[Fraction | float | None]:
     """The values that a number may have, in the expected unit."""
     stated, wanted = unit_of(found.unit, extra), unit_of(expected.unit, extra)
@@ -140,7 +140,7 @@ def _readings(
         yield found.value if unit == "ignored" else _in_unit(found, expected, extra)
 
 
-def _in_unit(amount: Amount, other: Amount, extra: Mapping[str, Any] | None) -> Fraction | float:
+def _in_unit(amount: Quantity, other: Quantity, extra: Mapping[str, Any] | None) -> Fraction | float:
     """A number in the unit of another one; unchanged if one of them has none."""
     stated, wanted, value = unit_of(amount.unit, extra), unit_of(other.unit, extra), amount.value
     assert value is not None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.graders.rules.json_compare import Called, Comparison, matching, plain_json
+from workbench.graders.rules.json_compare import Called, JsonComparison, matching, plain_json
 from workbench.graders.rules.text import Verdict
 
 Call = tuple[str, Any]
@@ -193,7 +193,7 @@ def _is_value(
         if settings.get(name) is not None
     }
     for choice in choices:
-        comparison = Comparison({**inner, "keys": {path: rule} if rule is not None else {}}, call)
+        comparison = JsonComparison({**inner, "keys": {path: rule} if rule is not None else {}}, call)
         comparison.compare(found, _plain(choice, settings), path)
         if comparison.is_right:
             return True

@@ -140,7 +140,7 @@ def general(path: str) -> str:
     return head + "".join("[]" + part.partition("]")[2] for part in rest)
 
 
-class Comparison:
+class JsonComparison:
     """The comparison of one value with the expected one.
 
     Attributes:
@@ -226,7 +226,7 @@ class Comparison:
 
     def _fits(self, path: str) -> Callable[[Any, Any], bool]:
         def fits(one: Any, other: Any) -> bool:
-            inner = Comparison(self.settings, self.call)
+            inner = JsonComparison(self.settings, self.call)
             inner.compare(one, other, f"{path}[0]")
             return inner.is_right
 
@@ -304,7 +304,7 @@ def json_match(
         found = plain_json(text, fenced)
     except ValueError as error:
         return 0.0, str(error), {"failure": "json"}
-    comparison = Comparison(settings, call)
+    comparison = JsonComparison(settings, call)
     try:
         comparison.compare(found, wanted)
     except RecursionError:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html.parser import HTMLParser
 from xml.parsers import expat
 
-from workbench.graders.rules.promptfoo import SPACES
+from workbench.graders.rules.promptfoo_assertions import SPACES
 
 _MAX_CHARACTERS = 10 * 2**20
 """Characters beyond which promptfoo calls no text HTML."""

@@ -28,7 +28,7 @@ _MAX_TEXT = 50_000
 """Characters read from the end of a text without a box and a label."""
 
 
-class Amount(NamedTuple):
+class Quantity(NamedTuple):
     """A number in a text: its place, its value (None if it cannot be read), its unit's name, whether it is negated, the word after it."""
 
     start: int
@@ -117,7 +117,7 @@ _SCALES = {
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 
-def numbers_in(text: str, locale: str = "en", extra: Mapping[str, Any] | None = None) -> list[Amount]:
+def numbers_in(text: str, locale: str = "en", extra: Mapping[str, Any] | None = None) -> list[Quantity]:
     """Every number in a text that `plain_numbers` returned, in order. Parts of words (B12, 42nd) are not numbers."""
     return [
         amount
@@ -126,7 +126,7 @@ def numbers_in(text: str, locale: str = "en", extra: Mapping[str, Any] | None = 
     ]
 
 
-def _amount(text: str, found: re.Match[str], locale: str, extra: Mapping[str, Any] | None) -> Amount | None:
+def _amount(text: str, found: re.Match[str], locale: str, extra: Mapping[str, Any] | None) -> Quantity | None:
     start, sign = found.start(), found["sign"] or ""
     body = found.start("money") if found["money"] else found.start() + len(sign)
     before = text[start - 1 : start]
@@ -156,7 +156,7 @@ def _amount(text: str, found: re.Match[str], locale: str, extra: Mapping[str, An
         value = None  # letters that belong to the number, and are not a unit: 42k
     negated = _NOT.search(text, max(0, start - 40), start) is not None
     after = None if unit else _WORD_AFTER.match(text, end)
-    return Amount(start, end, value, unit, negated, after[1].lower() if after else "")
+    return Quantity(start, end, value, unit, negated, after[1].lower() if after else "")
 
 
 def _is_sign(text: str, start: int, sign: str) -> bool:
@@ -248,7 +248,7 @@ def boxed(text: str) -> list[str]:
 
 def result_number(
     text: str, which: str, label: str, locale: str, extra: Mapping[str, Any] | None
-) -> tuple[Amount, str]:
+) -> tuple[Quantity, str]:
     """The number that a text states as its result, and where it was: "boxed", "labelled", "last" or "only".
 
     Raises:
@@ -277,7 +277,7 @@ def result_number(
     return _one_of(amounts[at:], plain, extra), "last"
 
 
-def _are_joined(text: str, one: Amount, other: Amount) -> bool:
+def _are_joined(text: str, one: Quantity, other: Quantity) -> bool:
     """Whether two numbers are alternatives, a list, a range or an expression: 42 or 43; not "2) 42"."""
     between = text[one.end : other.start]
     if len(between) > _MAX_BETWEEN or "\n" in between or between.strip() in {")", "]"}:
@@ -285,7 +285,7 @@ def _are_joined(text: str, one: Amount, other: Amount) -> bool:
     return between == ":" or _JOINED.fullmatch(between) is not None
 
 
-def first_number(text: str, locale: str, extra: Mapping[str, Any] | None) -> Amount:
+def first_number(text: str, locale: str, extra: Mapping[str, Any] | None) -> Quantity:
     """The number at the start of a statement, after its last equals sign."""
     amounts = [amount for amount in numbers_in(text, locale, extra) if not amount.negated]
     if not amounts:
@@ -302,7 +302,7 @@ def first_number(text: str, locale: str, extra: Mapping[str, Any] | None) -> Amo
     return _one_of(group, text, extra)
 
 
-def _one_of(group: Sequence[Amount], text: str, extra: Mapping[str, Any] | None) -> Amount:
+def _one_of(group: Sequence[Quantity], text: str, extra: Mapping[str, Any] | None) -> Quantity:
     """The one value of joined numbers: 2 h 30 min, 42 ± 1; other numbers must be equal."""
     if len(group) == 2:
         between = text[group[0].end : group[1].start].strip()
@@ -323,7 +323,7 @@ def _one_of(group: Sequence[Amount], text: str, extra: Mapping[str, Any] | None)
     return _same(group)
 
 
-def _same(group: Sequence[Amount]) -> Amount:
+def _same(group: Sequence[Quantity]) -> Quantity:
     values = {(amount.value, amount.unit) for amount in group}
     if len({value for value, _ in values}) > 1 or len({unit for _, unit in values if unit}) > 1:
         listed = ", ".join(dict.fromkeys(shown(amount) for amount in group))
@@ -334,7 +334,7 @@ def _same(group: Sequence[Amount]) -> Amount:
     return chosen
 
 
-def shown(amount: Amount) -> str:
+def shown(amount: Quantity) -> str:
     """A number as text for reasons."""
     value = amount.value
     if value is None:

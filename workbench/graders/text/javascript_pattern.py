@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from workbench.core.patterns import PatternError
-from workbench.graders.rules.promptfoo import SPACES
+from workbench.graders.rules.promptfoo_assertions import SPACES
 
 _WORD = "A-Za-z0-9_"
 _SPACE = "".join(f"\\u{ord(sign):04x}" for sign in SPACES)

@@ -18,7 +18,7 @@ from workbench.graders.base import is_number, kind
 from workbench.graders.portable_rule import PythonBody, refusal
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules import markup
-from workbench.graders.rules import promptfoo as rules
+from workbench.graders.rules import promptfoo_assertions as rules
 from workbench.graders.rules.refusals import is_refusal
 from workbench.graders.rules.structure import strict_json
 from workbench.graders.rules.text import Verdict
@@ -372,12 +372,12 @@ _WAY = "export it as native, or write it as a function grader"
 def _of_texts(grader: PromptfooAssertion) -> tuple[str, str]:
     value = _sought(grader.value) if grader.base in _LISTS else [script_text(grader.value)]
     how = "".join(f", {name}=True" for name, is_set in _how(grader.base).items() if is_set)
-    return "promptfoo.has_texts", f"has_texts(text, {value!r}{how})"
+    return "promptfoo_assertions.has_texts", f"has_texts(text, {value!r}{how})"
 
 
 def _of_equality(grader: PromptfooAssertion) -> tuple[str, str]:
     if isinstance(grader.value, list | Mapping):
-        return "promptfoo.equals_json", f"equals_json(text, {grader.value!r})"
+        return "promptfoo_assertions.equals_json", f"equals_json(text, {grader.value!r})"
     return "text.as_text", f"(text == {script_text(grader.value)!r})"
 
 
@@ -387,7 +387,7 @@ _IN_PYTHON: dict[str, Callable[[PromptfooAssertion], tuple[str, str]]] = {
     "icontains": _of_texts,
     **dict.fromkeys(_LISTS, _of_texts),
     "starts-with": lambda grader: ("text.as_text", f"text.startswith({grader.value!r})"),
-    "is-json": lambda grader: ("", "") if grader.value else ("promptfoo.is_json", "is_json(text)"),
+    "is-json": lambda grader: ("", "") if grader.value else ("promptfoo_assertions.is_json", "is_json(text)"),
     "is-html": lambda _: ("markup.is_html", "is_html(text)"),
     "contains-html": lambda _: ("markup.contains_html", "contains_html(text)"),
     "is-xml": lambda grader: ("markup.is_xml", f"is_xml(text, {_required(grader.value)!r})"),
@@ -395,6 +395,9 @@ _IN_PYTHON: dict[str, Callable[[PromptfooAssertion], tuple[str, str]]] = {
         "markup.contains_xml",
         f"contains_xml(text, {_required(grader.value)!r})",
     ),
-    "word-count": lambda grader: ("promptfoo.has_words", f"has_words(text, *{_bounds(grader.value)!r})"),
+    "word-count": lambda grader: (
+        "promptfoo_assertions.has_words",
+        f"has_words(text, *{_bounds(grader.value)!r})",
+    ),
 }
 """The rule that a type applies, as "module.function", and its call."""

@@ -21,7 +21,7 @@ from workbench.data.samples import Sample, Samples
 from workbench.data.templates.values import plain_values
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, kind
-from workbench.graders.rows import Control
+from workbench.graders.concurrent_rows import Control
 from workbench.judges.kinds.endpoint_connection import (
     SECRET_NAME,
     EndpointError,

@@ -44,10 +44,10 @@ from workbench.probes.certification.identity import (
     split_counts,
     split_of_rows,
 )
+from workbench.probes.certification.judged_rows import JudgedRows, stored_grades, verdicts_of
 from workbench.probes.certification.prompt_words import prompt_check
 from workbench.probes.certification.replacement import replacement
 from workbench.probes.certification.result import Certification as Certification
-from workbench.probes.certification.trial import Trial, stored_grades, verdicts_of
 from workbench.probes.certification.verdict import Basis, concluded
 from workbench.report import Report
 from workbench.report.digests import digest
@@ -280,12 +280,14 @@ class _Certifier:
         rows = self.samples.take(self.labelled if len(self.labelled) else np.arange(len(self.samples)))
         return cost_of(self.suite, rows, {name: count for name, count in steps.items() if count}, self.budget)
 
-    def _trial(self) -> Trial:
+    def _trial(self) -> JudgedRows:
         """The verdicts on the rows in use."""
         samples = self.samples.take(self.used)
         grades = stored_grades(samples, self.judge) if self.suite is None else self._run(self.suite, samples)
         votes = None if self.votes is None else Votes(self.votes.names, self.votes.codes[self.used])
-        return Trial(self.name, samples, grades, self.codes[self.used], self.threshold, self.scale, votes)
+        return JudgedRows(
+            self.name, samples, grades, self.codes[self.used], self.threshold, self.scale, votes
+        )
 
     def _run(self, suite: Suite, samples: Samples, repeats: int = 1) -> Grades:
         """Grade rows, and count what was spent."""
@@ -301,7 +303,7 @@ class _Certifier:
         self.notes += [note for note in report.notes if note not in self.notes]
         return report.grades[_name(suite)]
 
-    def _checks(self, trial: Trial, first: JudgeCheck) -> list[JudgeCheck]:
+    def _checks(self, trial: JudgedRows, first: JudgeCheck) -> list[JudgeCheck]:
         behaviour = Behaviour(trial, self._verdicts, self.settings.seed)
         # Repeats first: they show what chance alone changes.
         asking: dict[str, Callable[[], JudgeCheck]] = {
@@ -372,7 +374,7 @@ class _Certifier:
                 return True
         return False
 
-    def _old(self, trial: Trial) -> Trial:
+    def _old(self, trial: JudgedRows) -> JudgedRows:
         """The replaced judge on the same rows."""
         old = self.settings.against
         if isinstance(old, str):
@@ -382,7 +384,7 @@ class _Certifier:
             grades, name = self._run(suite, trial.samples), _name(suite)
         return replace(trial, name=name, grades=grades)
 
-    def report_of(self, trial: Trial) -> Report:
+    def report_of(self, trial: JudgedRows) -> Report:
         """The verdicts as a report."""
         labels = [None if code < 0 else bool(code) for code in trial.labels.tolist()]
         return Report(
@@ -399,7 +401,7 @@ def _in_budget(name: str, make: Callable[[], JudgeCheck]) -> JudgeCheck:
         return untested(name, "the budget is exhausted")
 
 
-def _outcome(trial: Trial) -> str:
+def _outcome(trial: JudgedRows) -> str:
     """A digest of the labels and verdicts of the labelled rows."""
     rows = np.flatnonzero(trial.labels >= 0)
     return digest([trial.labels[rows].tolist(), trial.verdicts[rows].tolist()])

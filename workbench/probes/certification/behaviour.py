@@ -13,7 +13,7 @@ from workbench.analysis.statistics.means import Share
 from workbench.data.samples import Samples
 from workbench.probes.board import with_texts
 from workbench.probes.certification.check import JudgeCheck, counts, share_check, untested
-from workbench.probes.certification.trial import Trial
+from workbench.probes.certification.judged_rows import JudgedRows
 
 REPEATED, PADDED, INJECTED, EXCHANGED = 50, 40, 30, 30
 """Maximum rows of each check. Workbench default: from 29 rows without a hit a check can pass."""
@@ -59,7 +59,7 @@ class Behaviour:
         padded: Share of them that are accepted with neutral text added.
     """
 
-    trial: Trial
+    trial: JudgedRows
     grade: Grading
     seed: int = 0
     flips: Share | None = field(default=None)

@@ -25,7 +25,7 @@ from workbench.probes.certification.check import (
     share_check,
     untested,
 )
-from workbench.probes.certification.trial import Trial
+from workbench.probes.certification.judged_rows import JudgedRows
 
 _MIN_ROWS = 8
 """Minimum rows of one label in a part, and elsewhere; this project's choice."""
@@ -60,7 +60,7 @@ def family_of(model: str) -> str:
     return ""
 
 
-def by_column(trial: Trial, name: str, column: CodedColumn, title: str) -> JudgeCheck:
+def by_column(trial: JudgedRows, name: str, column: CodedColumn, title: str) -> JudgeCheck:
     """Whether the judge makes as few mistakes on each value of a column as on the others, per label.
 
     Args:
@@ -91,7 +91,7 @@ def by_column(trial: Trial, name: str, column: CodedColumn, title: str) -> Judge
     return gaps_check(name, gaps, advice, n=n, enough=min(prompts) >= _MIN_PROMPTS)
 
 
-def _gaps(trial: Trial, own: Flags, what: str) -> Iterator[tuple[ShareGap, str]]:
+def _gaps(trial: JudgedRows, own: Flags, what: str) -> Iterator[tuple[ShareGap, str]]:
     """For each label: the share of wrong verdicts inside less that outside, if both have enough rows."""
     for label, (verb, kind) in _WRONG.items():
         rows = trial.rows(label)
@@ -103,11 +103,11 @@ def _gaps(trial: Trial, own: Flags, what: str) -> Iterator[tuple[ShareGap, str]]
         yield ShareGap(*wrong), text
 
 
-def _wrong(trial: Trial, rows: Codes, label: int) -> Share:
+def _wrong(trial: JudgedRows, rows: Codes, label: int) -> Share:
     return trial.share(trial.verdicts[rows] != label, rows)
 
 
-def transport(trial: Trial, compare: Sequence[str]) -> Iterator[JudgeCheck]:
+def transport(trial: JudgedRows, compare: Sequence[str]) -> Iterator[JudgeCheck]:
     """The checks over columns: writers, topics, and those the user compares."""
     if trial.columns.writers is not None:
         yield by_column(trial, "transport: writer", trial.columns.writers, "writer")
@@ -123,7 +123,7 @@ def transport(trial: Trial, compare: Sequence[str]) -> Iterator[JudgeCheck]:
         yield by_column(trial, f"transport: {one_line(name, 40)}", column, one_line(name, 40))
 
 
-def length(trial: Trial) -> JudgeCheck:
+def length(trial: JudgedRows) -> JudgeCheck:
     """Whether the judge makes as few mistakes on the longer half of the completions as on the shorter half."""
     sizes = np.array([len(text) for text in trial.texts], np.float64)
     rows = trial.judged
@@ -143,7 +143,7 @@ def length(trial: Trial) -> JudgeCheck:
     return gaps_check("length", gaps, advice, n=len(rows), enough=len(rows) >= 2 * _MIN_PROMPTS)
 
 
-def _labels(trial: Trial, own: Flags) -> list[int]:
+def _labels(trial: JudgedRows, own: Flags) -> list[int]:
     """The labels of `_gaps`, in its order."""
     found = []
     for label in _WRONG:
@@ -153,7 +153,7 @@ def _labels(trial: Trial, own: Flags) -> list[int]:
     return found
 
 
-def refusals(trial: Trial) -> JudgeCheck:
+def refusals(trial: JudgedRows) -> JudgeCheck:
     """Whether the judge rejects bad refusals as often as other bad completions."""
     own = np.array([bool(_REFUSAL.match(text)) for text in trial.texts])
     bad = trial.rows(0)
@@ -166,7 +166,7 @@ def refusals(trial: Trial) -> JudgeCheck:
     )
 
 
-def self_preference(trial: Trial, models: Sequence[str]) -> JudgeCheck:
+def self_preference(trial: JudgedRows, models: Sequence[str]) -> JudgeCheck:
     """Whether completions of the judge's own model family are accepted more often than others with the same label."""
     writers, families = trial.columns.writers, {family_of(model) for model in models} - {""}
     if writers is None:
@@ -195,7 +195,7 @@ def self_preference(trial: Trial, models: Sequence[str]) -> JudgeCheck:
     return gaps_check("self-preference", gaps, advice, n=int(own[trial.judged].sum()), enough=int(own[trial.judged].sum()) >= _MIN_PROMPTS)  # fmt: skip
 
 
-def position(trial: Trial) -> JudgeCheck:
+def position(trial: JudgedRows) -> JudgeCheck:
     """For a judge of pairs that were shown in both orders: whether the order decides, and which position wins."""
     case = trial.case
     changed = next((claim for claim in order_decides(case) if isinstance(claim, Claim)), None)
@@ -235,7 +235,7 @@ _MIN_DISPUTED = 15
 """Minimum disputed rows; this project's choice."""
 
 
-def annotators(trial: Trial) -> JudgeCheck:
+def annotators(trial: JudgedRows) -> JudgeCheck:
     """Whether the judge follows one annotator where two differ: a warning, since that one may be right."""
     votes = trial.votes
     if votes is None or len(votes.names) < 2:

@@ -11,7 +11,7 @@ from workbench.analysis.statistics.confusion import PairedVerdicts, accuracy_dif
 from workbench.analysis.statistics.means import bounded_mean
 from workbench.core.display_text import one_line
 from workbench.probes.certification.check import JudgeCheck, counts, untested
-from workbench.probes.certification.trial import Trial
+from workbench.probes.certification.judged_rows import JudgedRows
 
 _DRIFT = 0.02
 """Difference of the accepted share from which a judge has drifted; from the register of statistics."""
@@ -20,7 +20,7 @@ _SAME = 0.05
 _MIN_ROWS = 8
 
 
-def replacement(new: Trial, old: Trial) -> JudgeCheck:
+def replacement(new: JudgedRows, old: JudgedRows) -> JudgeCheck:
     """Whether a judge accepts as much as the one it replaces: a warning, since the new one may be the better one."""
     rows = np.flatnonzero((new.verdicts >= 0) & (old.verdicts >= 0))
     name = one_line(old.name, 40)
@@ -47,7 +47,7 @@ def replacement(new: Trial, old: Trial) -> JudgeCheck:
     return replace(check, needed=None)
 
 
-def _accuracy(new: Trial, old: Trial) -> str:
+def _accuracy(new: JudgedRows, old: JudgedRows) -> str:
     rows = np.flatnonzero((new.verdicts >= 0) & (old.verdicts >= 0) & (new.labels >= 0))
     if not len(rows):
         return ""

@@ -35,7 +35,7 @@ WRONG = ("accepted bad", "rejected good")
 
 
 @dataclass(frozen=True)
-class Rates:
+class JudgeRates:
     """The rates of a judge on test rows.
 
     Attributes:
@@ -102,7 +102,7 @@ class Certification(Displayed):
     plan: Mapping[str, int]
     limits: tuple[float, float]
     level: float
-    rates: Rates | None
+    rates: JudgeRates | None
     checks: tuple[JudgeCheck, ...]
     splits: Mapping[str, int]
     looks: EarlierLooks
@@ -234,7 +234,7 @@ class Certification(Displayed):
         for note in self.notes:
             yield Paragraph(note, "quiet")
 
-    def _rate_rows(self, rates: Rates) -> list[tuple[str, ...]]:
+    def _rate_rows(self, rates: JudgeRates) -> list[tuple[str, ...]]:
         def line(name: str, value: float, interval: Interval, limit: str, text: str) -> tuple[str, ...]:
             known = not math.isnan(interval.lo)
             return (
@@ -322,7 +322,7 @@ def _estimate_spec(part: Estimate | None) -> dict[str, Any] | None:
     }
 
 
-def _rates_spec(rates: Rates) -> dict[str, Any]:
+def _rates_spec(rates: JudgeRates) -> dict[str, Any]:
     return {
         "true_positive_rate": _share_spec(rates.true_positive), "true_negative_rate": _share_spec(rates.true_negative),
         "agreement": _share_spec(rates.agreement), "constant": _number(rates.constant), "kappa": _estimate_spec(rates.kappa),

@@ -26,15 +26,15 @@ from workbench.probes.board import NOT_TRIED
 from workbench.probes.certification.check import FAIL, JudgeCheck, counts, decided, share_check
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import DEV, EarlierLooks
+from workbench.probes.certification.judged_rows import JudgedRows
 from workbench.probes.certification.result import (
     CERTIFIED,
     NOT_CERTIFIED,
     UNDECIDED,
     Certification,
-    Rates,
+    JudgeRates,
     needs_phrase,
 )
-from workbench.probes.certification.trial import Trial
 from workbench.report import Report
 
 _FAILING = 0.02
@@ -62,12 +62,12 @@ class RunState(Protocol):
     spent: tuple[float, float, int]
     notes: list[str]
 
-    def report_of(self, trial: Trial) -> Report:
+    def report_of(self, trial: JudgedRows) -> Report:
         """The verdicts as a report."""
 
 
 def concluded(
-    basis: Basis, trial: Trial | None, checks: Sequence[JudgeCheck], looks: EarlierLooks, run: RunState
+    basis: Basis, trial: JudgedRows | None, checks: Sequence[JudgeCheck], looks: EarlierLooks, run: RunState
 ) -> Certification:
     """The certification of what was measured; without a trial the label plan, or a check that failed before any request."""
     plan = label_plan(basis.limits)
@@ -98,31 +98,31 @@ def label_plan(limits: tuple[float, float]) -> dict[str, int]:
     return {"good": needed[0], "bad": needed[1]}
 
 
-def _both(rates: Rates) -> tuple[Share, Share]:
+def _both(rates: JudgeRates) -> tuple[Share, Share]:
     return rates.true_positive, rates.true_negative
 
 
-def rates_of(trial: Trial) -> Rates:
+def rates_of(trial: JudgedRows) -> JudgeRates:
     """The rates of a judge on its labelled rows, and the corrected rates of all its rows."""
     confusion = trial.confusion
     raters = trial.case.raters if trial.votes is not None else None
     judged = np.flatnonzero(trial.verdicts >= 0)
     accepted = trial.share(trial.verdicts[judged] == 1, judged)
     good = confusion.base_rate
-    return Rates(
+    return JudgeRates(
         confusion.sensitivity, confusion.specificity, confusion.kappa, confusion.observed, max(good.value, 1 - good.value) if good.n else math.nan,
         None if raters is None else raters.among, None if raters is None else raters.with_grader, accepted, _predicted(trial),
         corrected_rate(accepted, confusion.sensitivity, confusion.specificity), good,
     )  # fmt: skip
 
 
-def _predicted(trial: Trial) -> Estimate:
+def _predicted(trial: JudgedRows) -> Estimate:
     judged = np.flatnonzero(trial.verdicts >= 0)
     labels = np.where(trial.labels >= 0, trial.labels, np.nan)[judged]
     return predicted_mean((trial.verdicts[judged] == 1).astype(np.float64), labels, trial.compact(judged))
 
 
-def _replies(trial: Trial) -> JudgeCheck:
+def _replies(trial: JudgedRows) -> JudgeCheck:
     failed = trial.failed
     kinds = sorted({str(error.kind) for error in trial.grades.errors.values() if error.kind not in NOT_TRIED})
     sentence = f"{counts(failed)} rows failed" + (f" ({', '.join(kinds[:3])})" if kinds else "")
@@ -130,7 +130,7 @@ def _replies(trial: Trial) -> JudgeCheck:
     return share_check("replies", failed, sentence, advice, limit=_FAILING, pass_limit=_READ)
 
 
-def _reversed(trial: Trial) -> JudgeCheck:
+def _reversed(trial: JudgedRows) -> JudgeCheck:
     """Whether the verdicts are worse than random ones: as if the verdict words were swapped."""
     youden = trial.confusion.youden
     p = 1.0 if math.isnan(youden.value) else youden.p_below(0.0)
@@ -146,7 +146,7 @@ def _reversed(trial: Trial) -> JudgeCheck:
 
 
 def _needs(
-    rates: Rates | None, basis: Basis, looks: EarlierLooks, plan: Mapping[str, int]
+    rates: JudgeRates | None, basis: Basis, looks: EarlierLooks, plan: Mapping[str, int]
 ) -> dict[str, int | None]:
     """Further rows of each label, at the level of the next look."""
     if rates is None:
@@ -170,7 +170,7 @@ def _needs(
 
 def _verdict(
     basis: Basis,
-    rates: Rates | None,
+    rates: JudgeRates | None,
     checks: Sequence[JudgeCheck],
     shown: Sequence[bool],
     looks: EarlierLooks,
@@ -213,7 +213,7 @@ def _verdict(
     )
 
 
-def _below(rates: Rates, basis: Basis, at: int) -> str:
+def _below(rates: JudgeRates, basis: Basis, at: int) -> str:
     rate, limit = _both(rates)[at], basis.limits[at]
     wrong = rate.n - rate.k
     what = (
@@ -231,7 +231,7 @@ def _rate_text(name: str, rate: Share) -> str:
     return f"{name} {rate.value:.2f} (95 % CI {low:.2f} to {high:.2f})"
 
 
-def _rates_text(rates: Rates) -> str:
+def _rates_text(rates: JudgeRates) -> str:
     return f"{_rate_text('TPR', rates.true_positive)} and {_rate_text('TNR', rates.true_negative)}"
 
 

@@ -211,6 +211,16 @@ class ProbeRow:
         return len(self.reference) == 1 and self.reference.isalpha()
 
     @property
+    def chosen_letters(self) -> str:
+        """The reference if it is the letters of several options that the prompt lists, such as "ACD"; "" for any other."""
+        letters = self.reference
+        is_choice = re.fullmatch(r"[A-Z]{2,8}", letters) and len(set(letters)) == len(letters)
+        listed = is_choice and all(
+            re.search(rf"(?m)(?:^|\s)\(?{letter}[).:]\s", self.prompt) for letter in letters
+        )
+        return letters if listed else ""
+
+    @property
     def is_verdict(self) -> bool:
         """Whether the reference is yes, no, true or false: a completion may start with it and then continue."""
         return self.reference.lower() in {"yes", "no", "true", "false"}

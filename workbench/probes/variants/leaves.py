@@ -170,7 +170,7 @@ def symbol_cut(row: ProbeRow) -> Iterable[str | None]:
             yield row.say(row.reference[: found.start()] + found[0][0] + row.reference[found.end() :])
 
 
-_STATED = re.compile(r"(?<![\w.,/])\d{1,9}(?![\w/]|[.,]\d)")
+STATED_NUMBER = re.compile(r"(?<![\w.,/])\d{1,9}(?![\w/]|[.,]\d)")
 
 
 @variant(
@@ -178,29 +178,15 @@ _STATED = re.compile(r"(?<![\w.,/])\d{1,9}(?![\w/]|[.,]\d)")
     advice="reject what the prompt itself states: the result has to be worked out",
 )  # fmt: skip
 def number_of_the_prompt(row: ProbeRow) -> Iterable[str | None]:
-    """Each whole number of the prompt, where another number is right: in the reference's place, or at the end of a completion."""
-    if not row.reference:
-        yield from _copied(row)
-    elif re.fullmatch(r"-?[0-9a-fA-FxobIVXLCDM.,/]+", row.reference):
+    """Each whole number of the prompt in the reference's place, where another number is right."""
+    if re.fullmatch(r"-?[0-9a-fA-FxobIVXLCDM.,/]+", row.reference):
         value = number_in(row.reference)
-        numbers = dict.fromkeys(_STATED.findall(row.prompt))
+        numbers = dict.fromkeys(STATED_NUMBER.findall(row.prompt))
         yield from (
             row.say(number)
             for number in [*numbers][:4]
             if number_in(number) != value and number != row.reference and not row.is_near(number)
         )
-
-
-_LAST_NUMBER = re.compile(r"(?<![\w.,/])\d+(?=[^\w]*\Z)")
-
-
-def _copied(row: ProbeRow) -> Iterator[str]:
-    """Accepted completions that end with a number which is not in the prompt, with a number of the prompt instead."""
-    stated = dict.fromkeys(_STATED.findall(row.prompt))
-    for text in row.shortest_accepted():
-        found = _LAST_NUMBER.search(text)
-        if found is not None and found[0] not in stated:
-            yield from (text[: found.start()] + number + text[found.end() :] for number in [*stated][:4])
 
 
 _SURE = re.compile(r"(?im)^(\W*(?:confidence|certainty|probability|how sure)\W*[:=]?\s*)(\d+(?:\.\d+)?)")

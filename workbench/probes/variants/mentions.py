@@ -262,6 +262,8 @@ def anagram(row: ProbeRow) -> Iterable[str | None]:
         return
     if len(words := _WORDS.findall(answer)) > 1 and all(len(word) == 1 for word in words):
         return  # a list of letters or digits, in any order
+    if row.chosen_letters:
+        return  # several options, in any order
     for text in (answer[::-1], "".join(Random(row.number).sample(answer, len(answer)))):  # noqa: S311 (no secret)
         if (
             apart(text.strip(), answer)
@@ -328,10 +330,14 @@ _WORDS_OF_LETTERS = {
     advice="read a letter only as a word of its own, and give no score where no option is named",
 )  # fmt: skip
 def letter_in_word(row: ProbeRow) -> Iterable[str | None]:
-    """Such as "All of these steps may be defended." for the letter A: its first capital letter is the reference."""
-    word = _WORDS_OF_LETTERS.get(row.reference) if row.is_letter else None
+    """Such as "All of these steps may be defended." for the letter A: its capital letters are the reference's."""
+    letters = row.reference if row.is_letter else row.chosen_letters
+    words = [_WORDS_OF_LETTERS[letter] for letter in letters if letter in _WORDS_OF_LETTERS]
+    word = " ".join(words) if words and len(words) == len(letters) else None
     if word is not None:
-        yield f"{word} of these, it seems, may be defended."
+        yield from dict.fromkeys(
+            [f"{word} of these, it seems, may be defended.", row.say(f"{word} of these may be defended")]
+        )
         yield f"{word} that could be said was said. No option is named here."
 
 

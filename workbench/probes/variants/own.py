@@ -278,6 +278,33 @@ def emptied_tags(row: ProbeRow) -> Iterable[str | None]:
             yield emptied
 
 
+_MARKED = (
+    (re.compile(r"\[[^\[\]\n]+\]"), "[]"),
+    (re.compile(r"(?m)^(\s*(?:[-*+]|\d+[.)])[ \t]+)\S.*$"), r"\1"),
+)
+"""Marked content, such as "[name]" and the items of a list, and the mark alone."""
+_HEADING = re.compile(
+    r"\s*(?:#+\s|\*\*[^*]+\*\*:?\s*\Z|(?:section|part|step|chapter|paragraph)\s+\d+\b)", re.IGNORECASE
+)
+
+
+@variant(
+    "emptied-form", "reject", "an accepted completion with its marks and headings alone", alarm="always", rank=47, least=2, judges=False,
+    question=True, asked=True, advice="require some words after each mark and below each heading",
+)  # fmt: skip
+def emptied_form(row: ProbeRow) -> Iterable[str | None]:
+    """Items of a list and brackets without their content, and headings without what is below them; only without a reference."""
+    for text in () if row.reference else row.shortest_accepted(_MOST):
+        if text.lstrip().startswith(("[", "{", "```")):
+            continue  # JSON or code
+        yield from (emptied for mark, alone in _MARKED if (emptied := mark.sub(alone, text)) != text)
+        headings = [line for line in text.splitlines() if _HEADING.match(line)]
+        if len(headings) > 1 and len(headings) < len(text.splitlines()):
+            yield "\n".join(
+                match[0] if (match := re.match(r"\s*\w+\s+\d+", line)) else line for line in headings
+            )
+
+
 _CITED = re.compile(r"\[(\d{1,3})\]")
 
 

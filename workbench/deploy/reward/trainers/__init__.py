@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, TypeVar
 from workbench.core.discovery import refuse_taken
 from workbench.core.errors import WorkbenchError
 from workbench.deploy.reward.grading import RewardGrades
-from workbench.deploy.reward.rows import RewardRow
+from workbench.deploy.reward.trainer_rows import RewardRow
 
 T = TypeVar("T", bound="type[TrainerFunction]")
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.deploy.reward.grading import RewardGrades
-from workbench.deploy.reward.rows import check_length, labelled_row
+from workbench.deploy.reward.trainer_rows import check_length, labelled_row
 from workbench.deploy.reward.trainers import TrainerFunction, trainer
 from workbench.graders.rules.threads import completion_of
 

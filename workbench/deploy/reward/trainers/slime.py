@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.deploy.reward.rows import RewardRow, labelled_row
+from workbench.deploy.reward.trainer_rows import RewardRow, labelled_row
 from workbench.deploy.reward.trainers import TrainerFunction, trainer
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from workbench.deploy.reward.grading import RewardGrades
-from workbench.deploy.reward.rows import rows_of
+from workbench.deploy.reward.trainer_rows import rows_of
 from workbench.deploy.reward.trainers import TrainerFunction, trainer
 
 _NO_COLUMNS = frozenset(

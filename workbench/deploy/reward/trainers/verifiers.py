@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.deploy.reward.rows import RewardRow, row_of
+from workbench.deploy.reward.trainer_rows import RewardRow, row_of
 from workbench.deploy.reward.trainers import TrainerFunction, trainer
 
 _EMPTY: tuple[Any, ...] = ()

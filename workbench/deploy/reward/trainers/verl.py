@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.deploy.reward.rows import labelled_row
+from workbench.deploy.reward.trainer_rows import labelled_row
 from workbench.deploy.reward.trainers import TrainerFunction, trainer
 
 

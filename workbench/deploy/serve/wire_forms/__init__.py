@@ -13,7 +13,7 @@ from workbench.core.discovery import refuse_taken
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
 from workbench.deploy.reward.grading import RewardGrades
-from workbench.deploy.reward.rows import RewardRow
+from workbench.deploy.reward.trainer_rows import RewardRow
 from workbench.deploy.serve.http import no_score
 
 

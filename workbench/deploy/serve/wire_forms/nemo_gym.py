@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from workbench.core.grade import ErrorKind
-from workbench.deploy.reward.rows import RewardRow, row_of
+from workbench.deploy.reward.trainer_rows import RewardRow, row_of
 from workbench.deploy.serve.http import a_list, a_mapping, an_object, field
 from workbench.deploy.serve.wire_forms import Outcomes, WireForm, wire_form
 

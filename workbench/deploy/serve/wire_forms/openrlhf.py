@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
+from workbench.deploy.reward.trainer_rows import RewardRow, row_of, with_reference
 from workbench.deploy.serve.http import a_list, an_object, field, same_length, texts
 from workbench.deploy.serve.wire_forms import Outcomes, WireForm, wire_form
 from workbench.graders.rules.threads import completion_of

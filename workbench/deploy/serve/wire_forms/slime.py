@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from workbench.deploy.reward.rows import RewardRow, row_of, with_reference
+from workbench.deploy.reward.trainer_rows import RewardRow, row_of, with_reference
 from workbench.deploy.serve.http import an_object, field
 from workbench.deploy.serve.wire_forms import Outcomes, WireForm, wire_form
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from workbench.core.errors import CaptureError, FormatError
-from workbench.formats.platforms.adaptive import writing
+from workbench.formats.platforms.adaptive import adaptive_calls
 from workbench.formats.shared import Format, Reading, register
 from workbench.formats.shared.parsing import Node, parse_json, parse_python
 from workbench.graders import FunctionGrader, Grader
@@ -390,8 +390,8 @@ register(
         "Adaptive SDK calls (.py), or the same as .json",
         ".py",
         read,
-        writing.write_calls,
+        adaptive_calls.write_calls,
         _detect,
-        variants={".json": writing.write_json},
+        variants={".json": adaptive_calls.write_json},
     )
 )

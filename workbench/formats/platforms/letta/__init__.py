@@ -24,7 +24,7 @@ from workbench.core.errors import FormatError, SamplesError
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor
 from workbench.formats.frame.wrapping import unwrap
-from workbench.formats.platforms.letta import writing
+from workbench.formats.platforms.letta import letta_yaml
 from workbench.formats.platforms.letta.gates import read_gate
 from workbench.formats.shared import Format, Reading, register
 from workbench.formats.shared.parsing import Node, parse_json
@@ -213,7 +213,7 @@ def _release(root: Node, reading: Reading) -> _Release:
             )
         return _Release(reading.release)
     # Only in the header, where the writer puts it: further down such a line may be part of a prompt.
-    if match := re.search(rf"^{writing.RELEASE_LINE} (\d+\.\d+)$", reading.text[:1000], re.MULTILINE):
+    if match := re.search(rf"^{letta_yaml.RELEASE_LINE} (\d+\.\d+)$", reading.text[:1000], re.MULTILINE):
         return _Release(match[1])
     return _Release("0.21") if root.has("reward") else _Release()
 
@@ -295,7 +295,7 @@ def _judge(name: str, node: Node, reading: Reading, release: _Release) -> Grader
     if node.has("agent_file") or node.text("kind") == "letta_judge":
         return _agent(node, reading, shared)
     # The defaults are Letta's (`models.py`), not the workbench's: a file that omits them means these.
-    return node.made(RubricJudge, **shared, model=node.text("model", writing.MODEL), temperature=float(node.number("temperature", 0.0)),
+    return node.made(RubricJudge, **shared, model=node.text("model", letta_yaml.MODEL), temperature=float(node.number("temperature", 0.0)),
         provider=node.text("provider", "openai"), max_retries=node.integer("max_retries", 5),
         timeout=float(node.number("timeout", 120.0)),
     )  # fmt: skip
@@ -354,7 +354,7 @@ register(
         "Letta Evals suites",
         ".yaml",
         read,
-        writing.write,
+        letta_yaml.write,
         _detect,
         releases=True,
         failed_is_zero=True,

@@ -16,7 +16,7 @@ from typing import Any
 from workbench.core.errors import CaptureError, FormatError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.formats.frame.wrapping import unwrap
-from workbench.formats.platforms.openai import held, writing
+from workbench.formats.platforms.openai import held, openai_json
 from workbench.formats.shared import Format, Losses, Reading, register
 from workbench.formats.shared.parsing import Node, parse_json
 from workbench.formats.shared.unsupported import suite_name, unique
@@ -24,7 +24,7 @@ from workbench.graders import FunctionGrader, Grader
 from workbench.graders.capture import capture
 from workbench.graders.capture.source import refuse_credentials
 from workbench.graders.combine import Entry, Formula
-from workbench.graders.text.openai import StringCheck, TextSimilarity
+from workbench.graders.text.openai_text import StringCheck, TextSimilarity
 from workbench.judges import Endpoint, LabelJudge, ScoreJudge
 from workbench.run.suite import Suite
 
@@ -352,4 +352,6 @@ def _detect(document: Any, text: str) -> int:  # noqa: ARG001
     )
 
 
-register(Format("openai", "OpenAI grader JSON", ".json", read, writing.write, _detect, failed_is_zero=True))
+register(
+    Format("openai", "OpenAI grader JSON", ".json", read, openai_json.write, _detect, failed_is_zero=True)
+)

@@ -119,8 +119,8 @@ def _with_templates(root: Node) -> Node:
 def _read_code(reading: Reading) -> Grader:
     node = Node(None, reading.where)
     if _PYTHON.search(reading.text):
-        return scripts.python_file(node, reading.text, "", reading, scripts.Call("get_assert"))
-    return scripts.javascript_file(node, reading.text, "", reading, scripts.Call("assertion"))
+        return scripts.python_file(node, reading.text, "", reading, scripts.ScriptCall("get_assert"))
+    return scripts.javascript_file(node, reading.text, "", reading, scripts.ScriptCall("assertion"))
 
 
 @dataclass

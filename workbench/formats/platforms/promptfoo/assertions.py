@@ -274,7 +274,7 @@ def _code(
     node: Node, base: str, name: str, reading: Reading, values: Mapping[str, Any] | None, *, inverse: bool, is_json: bool
 ) -> Grader:  # fmt: skip
     place, code = node.at("value"), node.text("value")
-    call = scripts.Call(name, inverse, node.number("threshold", None), is_json, node.at("config").value)
+    call = scripts.ScriptCall(name, inverse, node.number("threshold", None), is_json, node.at("config").value)
     if code.startswith("file://"):
         return _code_file(place, code, reading, call)
     if code.startswith(("package:", "npm:")):
@@ -285,7 +285,7 @@ def _code(
     return make(place, code, reading, call, values)
 
 
-def _code_file(place: Node, code: str, reading: Reading, call: scripts.Call) -> Grader:
+def _code_file(place: Node, code: str, reading: Reading, call: scripts.ScriptCall) -> Grader:
     path, _, function = code.removeprefix("file://").partition(":")
     text = reading.companion(path, place.path)
     suffix = PurePosixPath(path).suffix

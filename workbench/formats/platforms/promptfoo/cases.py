@@ -16,7 +16,7 @@ from workbench.data.templates.values import TemplateRunError
 from workbench.formats.platforms.promptfoo.assertions import TYPES, read_file
 from workbench.formats.shared import Reading, inside
 from workbench.formats.shared.parsing import Node
-from workbench.graders.rules.promptfoo import parse_listed
+from workbench.graders.rules.promptfoo_assertions import parse_listed
 
 _MAX_TESTS = 20_000
 """Tests, after the lists in their variables are expanded."""

@@ -21,11 +21,11 @@ from workbench.formats.shared import Reading
 from workbench.formats.shared.parsing import Node
 from workbench.graders import FunctionGrader, Grader, ScriptGrader
 from workbench.graders.capture.source_edit import parsed
-from workbench.graders.rules.promptfoo import SPACES
+from workbench.graders.rules.promptfoo_assertions import SPACES
 
 
 @dataclass(frozen=True)
-class Call:
+class ScriptCall:
     """How an assertion in code is called, and how its result is read.
 
     Attributes:
@@ -155,7 +155,7 @@ function _body(code) {
 
 
 def javascript(
-    node: Node, code: str, reading: Reading, call: Call, values: Mapping[str, Any] | None
+    node: Node, code: str, reading: Reading, call: ScriptCall, values: Mapping[str, Any] | None
 ) -> Grader:
     """An inline assertion in JavaScript.
 
@@ -177,14 +177,14 @@ def javascript(
     return _script(node, made, reading, call)
 
 
-def javascript_file(node: Node, text: str, function: str, reading: Reading, call: Call) -> Grader:
+def javascript_file(node: Node, text: str, function: str, reading: Reading, call: ScriptCall) -> Grader:
     """An assertion in a file of JavaScript that exports a function."""
     _refuse_modules(node, text)
     made = _MODULE_JS.replace("NAME", _literal(function)).replace("TEXT", _common(node, text))
     return _script(node, made, reading, call)
 
 
-def _script(node: Node, made: str, reading: Reading, call: Call) -> Grader:
+def _script(node: Node, made: str, reading: Reading, call: ScriptCall) -> Grader:
     output = "JSON.parse(input.response)" if call.is_json else "input.response"
     judged = _JUDGED_JS.replace("INVERSE", _literal(call.inverse)).replace(
         "THRESHOLD", _literal(call.threshold)
@@ -375,7 +375,9 @@ def python_module(code: str) -> str:
     return f"import json\n\ndef main(output, context):\n{lines}\n"
 
 
-def python(node: Node, code: str, reading: Reading, call: Call, values: Mapping[str, Any] | None) -> Grader:
+def python(
+    node: Node, code: str, reading: Reading, call: ScriptCall, values: Mapping[str, Any] | None
+) -> Grader:
     """An inline assertion in Python; arguments as of `javascript`."""
     pieces = _pieces(node, code, values)
     if isinstance(pieces, str):
@@ -384,7 +386,7 @@ def python(node: Node, code: str, reading: Reading, call: Call, values: Mapping[
     return _function(node, made, "_pf_filled", reading, call)
 
 
-def python_file(node: Node, text: str, function: str, reading: Reading, call: Call) -> Grader:
+def python_file(node: Node, text: str, function: str, reading: Reading, call: ScriptCall) -> Grader:
     """An assertion in a Python file: its function `get_assert`, or the named one."""
     function = function or "get_assert"
     tree = parsed(text)
@@ -409,7 +411,7 @@ def _top_level(tree: ast.Module) -> set[str]:
     }
 
 
-def _function(node: Node, text: str, called: str, reading: Reading, call: Call) -> Grader:
+def _function(node: Node, text: str, called: str, reading: Reading, call: ScriptCall) -> Grader:
     tail = _PYTHON_TAIL.replace("INVERSE", repr(call.inverse)).replace("THRESHOLD", repr(call.threshold))
     tail = tail.replace("CONFIG", repr(call.config or {})).replace(
         "CALL", f"{called}({'_pf_json.loads(output)' if call.is_json else 'output'}, context)"

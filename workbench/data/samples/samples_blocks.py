@@ -18,7 +18,7 @@ from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.preference_pairs import PAIRS
 from workbench.data.samples.proposals import could_be_read, mapping_text, proposed
 from workbench.data.samples.roles import is_own_object, looks_like_chat
-from workbench.data.samples.row_view import RowTexts
+from workbench.data.samples.row_texts import RowTexts
 from workbench.data.samples.table import Table
 
 MAX_TEXT = 200

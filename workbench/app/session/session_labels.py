@@ -27,7 +27,7 @@ from workbench.report.agreement import agreement
 from workbench.report.settings import label_column
 from workbench.store.address import LabelledSinceError
 from workbench.store.graders import check_name
-from workbench.store.labels import MAX_TAGS
+from workbench.store.label_table import MAX_TAGS
 
 if TYPE_CHECKING:
     from workbench.app.session.storage import Storage

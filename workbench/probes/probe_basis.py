@@ -28,8 +28,8 @@ from workbench.probes.shapes import (
     FREE,
     OWN_FORM,
     PLAIN,
+    CompletionForm,
     Mined,
-    Shape,
     number_with_words,
     plainly,
     shapes_for,
@@ -63,7 +63,7 @@ class Base:
 
     rows: tuple[ProbeRow, ...]
     rule: AcceptanceRule
-    shape: Shape
+    shape: CompletionForm
     shape_rate: float
     free: bool
     embeds: bool
@@ -176,7 +176,9 @@ def establish(
 _BEFORE = "Let me think about that.\n\n"
 
 
-def _takes_words_before(board: Board, rule: AcceptanceRule, form: Shape, references: Sequence[str]) -> bool:
+def _takes_words_before(
+    board: Board, rule: AcceptanceRule, form: CompletionForm, references: Sequence[str]
+) -> bool:
     """Whether the form is accepted after words that no prompt requires."""
     pairs = [(row, _BEFORE + form(text)) for row, text in enumerate(references) if text]
     board.grade(pairs)
@@ -206,8 +208,12 @@ def _has_more(row: ProbeRow) -> bool:
 
 
 def _other_forms(
-    tried: _Tried, rule: AcceptanceRule, chosen: Shape, mined: Mined, takes: Mapping[int, Sequence[str]]
-) -> tuple[Shape, ...]:
+    tried: _Tried,
+    rule: AcceptanceRule,
+    chosen: CompletionForm,
+    mined: Mined,
+    takes: Mapping[int, Sequence[str]],
+) -> tuple[CompletionForm, ...]:
     """Other forms than the chosen one in which nearly all references are accepted: usual ones, and those of accepted completions."""
     accepted = [(text, tried.references[row]) for row, texts in takes.items() for text in texts]
     shapes = [
@@ -219,7 +225,9 @@ def _other_forms(
     return tuple(shape for shape in shapes if tried.rate(shape, rule) >= MOST)[:_FORMS]
 
 
-def _takes_bare_numbers(board: Board, rule: AcceptanceRule, form: Shape, references: Sequence[str]) -> bool:
+def _takes_bare_numbers(
+    board: Board, rule: AcceptanceRule, form: CompletionForm, references: Sequence[str]
+) -> bool:
     """Whether the number of references such as "33 kg" is accepted without its words, in most rows that have them."""
     pairs = [
         (row, form(number)) for row, text in enumerate(references) if (number := number_with_words(text))
@@ -237,28 +245,40 @@ class _Tried:
     known: Sequence[int]
     pass_threshold: float | None
 
-    def grade(self, shapes: Sequence[Shape], most: int | None = None) -> None:
+    def grade(self, shapes: Sequence[CompletionForm], most: int | None = None) -> None:
         """Test forms on the rows with a reference, at most the first `most` of them."""
         self.board.grade((row, shape(self.references[row])) for row in self.known[:most] for shape in shapes)
 
-    def outcome(self, row: int, shape: Shape) -> ProbeOutcome | None:
+    def outcome(self, row: int, shape: CompletionForm) -> ProbeOutcome | None:
         return self.board.outcomes.get((row, shape(self.references[row])))
 
-    def rate(self, shape: Shape, rule: AcceptanceRule) -> float:
+    def rate(self, shape: CompletionForm, rule: AcceptanceRule) -> float:
         """Share of rows whose reference is accepted in a form."""
         found = [(row, outcome) for row in self.known if (outcome := self.outcome(row, shape)) is not None]
         return sum(rule.accepts(row, outcome) for row, outcome in found) / len(found) if found else 0.0
 
-    def rule(self, shapes: Sequence[Shape]) -> AcceptanceRule:
-        """What counts as accepted; each row's best score in some forms counts as that of its correct completion."""
+    def rule(self, shapes: Sequence[CompletionForm]) -> AcceptanceRule:
+        """What counts as accepted; each row's best score in some forms counts as that of its correct completion.
+
+        If one of the row's own completions scores twice as high, the references are not written as completions are, such as
+        the numbers of a puzzle: then that completion is the correct one.
+        """
         best: dict[int, float] = {}
+        outcomes = self.board.outcomes
+        floor = min(
+            (outcome.score for outcome in outcomes.values() if not math.isnan(outcome.score)), default=0.0
+        )
         for row in self.known:
             scores = [outcome.score for shape in shapes if (outcome := self.outcome(row, shape)) is not None]
             if known := [score for score in scores if not math.isnan(score)]:
-                best[row] = max(known)
-        return rule_of(self.board.outcomes.values(), best, pass_threshold=self.pass_threshold)
+                own = [
+                    outcomes[row, text].score for text in self.board.own_texts(row) if (row, text) in outcomes
+                ]
+                most = max((score for score in own if not math.isnan(score)), default=floor)
+                best[row] = most if max(known) - floor < HALF * (most - floor) else max(known)
+        return rule_of(outcomes.values(), best, pass_threshold=self.pass_threshold)
 
-    def choose(self, shapes: Sequence[Shape]) -> tuple[Shape, AcceptanceRule]:
+    def choose(self, shapes: Sequence[CompletionForm]) -> tuple[CompletionForm, AcceptanceRule]:
         """The form in which most references are accepted; the plain one if it is accepted for most rows."""
         self.grade(shapes, _LEARNT_ON)
         first = self.rule(shapes)
@@ -269,13 +289,13 @@ class _Tried:
         rule = self.rule(shapes)
         return (PLAIN if best.name == OWN_FORM and self._takes_any(best, rule) else best), rule
 
-    def _takes_any(self, shape: Shape, rule: AcceptanceRule) -> bool:
+    def _takes_any(self, shape: CompletionForm, rule: AcceptanceRule) -> bool:
         """Whether a form that one completion shows is accepted with any text in it: something else in it decides, such as a letter."""
         pairs = [(row, shape("zuborek")) for row in self.known[:_LEARNT_ON]]
         self.board.grade(pairs)
         return rule.share(self.board, pairs) >= HALF * self.rate(shape, rule)
 
-    def right(self, shape: Shape, rule: AcceptanceRule) -> dict[int, str]:
+    def right(self, shape: CompletionForm, rule: AcceptanceRule) -> dict[int, str]:
         """Rows whose reference is accepted in a form, with that text."""
         found = [(row, outcome) for row in self.known if (outcome := self.outcome(row, shape)) is not None]
         return {row: shape(self.references[row]) for row, outcome in found if rule.accepts(row, outcome)}

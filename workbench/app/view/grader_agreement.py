@@ -24,7 +24,7 @@ MAX_GROUPS = 12
 
 
 @dataclass(frozen=True)
-class Group:
+class AgreementGroup:
     """The rows with one pattern of verdicts.
 
     Attributes:
@@ -67,7 +67,7 @@ class Verdicts:
         ]
 
     @cached_property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[AgreementGroup]:
         """Rows that all scored and on which not all agree; first those on which the fewest differ from the others."""
         scored = np.flatnonzero((self.codes >= 0).all(0))
         bits = (1 << np.arange(len(self.names), dtype=np.int64)) @ self.codes[:, scored].astype(np.int64)
@@ -75,13 +75,13 @@ class Verdicts:
         split = [group for group in groups if group.differing]
         return sorted(split, key=lambda group: (len(group.differing), -len(group.rows)))
 
-    def _group(self, pattern: int, rows: Rows) -> Group:
+    def _group(self, pattern: int, rows: Rows) -> AgreementGroup:
         accepting = tuple(at for at in range(len(self.names)) if pattern >> at & 1)
         rejecting = tuple(at for at in range(len(self.names)) if not pattern >> at & 1)
         accepts = len(accepting) <= len(rejecting)
-        return Group(accepting if accepts else rejecting, accepts, rows)
+        return AgreementGroup(accepting if accepts else rejecting, accepts, rows)
 
-    def where(self, group: Group) -> list[Condition]:
+    def where(self, group: AgreementGroup) -> list[Condition]:
         """A group's rows as one condition over the report."""
         accepted = {at for at in range(len(self.names)) if (at in group.differing) == group.accepts}
         return [{"any": [[{"grader": name, "passed": at in accepted} for at, name in enumerate(self.names)]]}]
@@ -96,14 +96,14 @@ class Verdicts:
             "n_groups": len(self.groups),
         }
 
-    def _group_data(self, group: Group, labels: NDArray[np.int8]) -> dict[str, Any]:
+    def _group_data(self, group: AgreementGroup, labels: NDArray[np.int8]) -> dict[str, Any]:
         found = labels[group.rows]
         return {
             "text": self._text(group), "count": len(group.rows),
             "good": int((found == 1).sum()), "bad": int((found == 0).sum()),
         }  # fmt: skip
 
-    def _text(self, group: Group) -> str:
+    def _text(self, group: AgreementGroup) -> str:
         names = [one_line(self.names[at], 80) for at in group.differing]
         if len(names) == 1:
             return f"only {names[0]} {'accepts' if group.accepts else 'rejects'}"

@@ -1,4 +1,4 @@
-"""`Trial`: the verdicts of one judge on rows, from a run or from columns of the rows."""
+"""`JudgedRows`: the verdicts of one judge on rows, from a run or from columns of the rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from workbench.core.grades import FAILED, SCORED, Grades
 from workbench.data.samples import Samples
 from workbench.data.samples.plain import is_missing
 from workbench.probes.board import NOT_TRIED
-from workbench.report.settings import SampleColumns
+from workbench.report.sample_columns import SampleColumns
 
 _LETTERS = ("A", "B", "TIE")
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class JudgedRows:
     """The verdicts of a judge.
 
     Attributes:

@@ -32,7 +32,7 @@ from workbench.graders.combine.formula import FUNCTIONS, Expression
 from workbench.graders.portable import portable
 from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.text import Contains, ExactMatch
-from workbench.graders.text.openai import StringCheck, TextSimilarity
+from workbench.graders.text.openai_text import StringCheck, TextSimilarity
 from workbench.judges import Endpoint, LabelJudge, ScoreJudge
 from workbench.run.suite import Suite
 
