@@ -1,6 +1,6 @@
 """Whether the verdicts and intervals of `wb.certify` are true: a simulation with known truth; `verdicts.py` runs it, too.
 
-Run it with `python benchmarks/certifying.py [--runs 400] [--processes 2]`. Six tables:
+Run it with `python benchmarks/certifying.py [--runs 400] [--processes 2]`. Seven tables:
 
 * false "certified": a judge with one rate, or both, exactly at the limit, with 20, 50 and 200 rows of each label, also 4 rows per
   prompt, and with up to three looks. Target: at most 5 %.
@@ -9,6 +9,8 @@ Run it with `python benchmarks/certifying.py [--runs 400] [--processes 2]`. Six 
   least 0.1 from the limit.
 * label plan: how often the planned rows certify a judge whose rates are 0.95. Target: 90 %.
 * corrected rates: coverage of both 95 % intervals, and of Rogan-Gladen how often it is refused. Target: 94 %.
+* whole certifications: a check that fails, of stored verdicts that depend on the label alone, with writers, topics, lengths and
+  refusals. Target: at most 5 %.
 * comparisons of parts: false FAIL of a judge that is as good on four parts, and coverage of the difference. Targets: 5 %, 94 %.
 
 A cell misses if its figure is past the target by more than two standard errors of the simulation.
@@ -19,6 +21,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from multiprocessing import Pool
@@ -27,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import workbench as wb
 from workbench.analysis.statistics.certification import (
     ShareGap,
     level_of_look,
@@ -195,6 +199,32 @@ def parts(cell: Cell) -> tuple[str, float, float]:
     return f"errs on {error:.0%}, {n} rows of each of 4 parts", failed / runs, held / runs
 
 
+def whole(cell: Cell) -> tuple[str, float, str]:
+    """How often a check fails for a judge whose mistakes depend on the label alone, and which ones."""
+    tpr, tnr, n, per_prompt, runs = cell
+    rng = np.random.default_rng([round(100 * tpr), round(100 * tnr), n, per_prompt])
+    failed: Counter[str] = Counter()
+    alarms = 0
+    for _ in range(runs):
+        rows = [_row(at, tpr, tnr, per_prompt, rng) for at in range(n)]
+        found = wb.certify("verdict", rows, labels="good", compare="language", progress=False)
+        failed.update(check.name for check in found.failed)
+        alarms += bool(found.failed)
+    kinds = ", ".join(f"{name} {count}" for name, count in failed.most_common(3))
+    return f"TPR {tpr:.2f}, TNR {tnr:.2f}, {n} rows, {per_prompt} per prompt", alarms / runs, kinds
+
+
+def _row(at: int, tpr: float, tnr: float, per_prompt: int, rng: np.random.Generator) -> dict[str, Any]:
+    good = bool(rng.random() < 0.5)
+    is_refusal = not good and rng.random() < 0.2
+    text = "I'm sorry, but I can't help." if is_refusal else "word " * int(rng.integers(3, 200))
+    return {
+        "prompt": f"prompt {at // per_prompt}", "completion": f"{text} {at}", "good": good,
+        "verdict": bool(rng.random() < tpr if good else rng.random() >= tnr), "writer": "abcd"[int(rng.integers(4))],
+        "topic": "xyz"[int(rng.integers(3))], "language": ("en", "de")[int(rng.integers(2))],
+    }  # fmt: skip
+
+
 def _error(rate: float, runs: int) -> float:
     """Twice the standard error of a rate near its target."""
     return 2 * math.sqrt(max(rate * (1 - rate), 0.01) / max(1, runs))
@@ -209,7 +239,7 @@ def _report(title: str, lines: Iterable[tuple[bool, str]]) -> None:
 
 
 def tables(pool: Any, runs: int) -> int:
-    """Print the six tables.
+    """Print the seven tables.
 
     Args:
         pool: Processes.
@@ -254,12 +284,20 @@ def tables(pool: Any, runs: int) -> int:
          f"{held:6.1%} (width {width:.2f}) {other:6.1%} of {shown:4.0%}  {design}")
         for design, held, width, other, shown in pool.imap(corrected, rates, 2)
     ])  # fmt: skip
+    judged: list[Cell] = [
+        (tpr, tnr, n, per_prompt, max(20, runs // 8)) for tpr, tnr in ((0.95, 0.95), (0.85, 0.85), (0.98, 0.8))
+        for n in (100, 300) for per_prompt in (1, 4)
+    ]  # fmt: skip
+    _report("whole certifications: a check fails", [
+        (failed > 0.05 + _error(0.05, cell[-1]), f"{failed:6.2%}  {design}  {kinds}")
+        for cell, (design, failed, kinds) in zip(judged, pool.imap(whole, judged, 1), strict=True)
+    ])  # fmt: skip
     same: list[Cell] = [(error, n, runs) for error in (0.02, 0.1, 0.3) for n in SIZES]
     _report("parts: false FAIL, coverage", [
         (failed > 0.05 + _error(0.05, runs) or held < 0.94 - _error(0.94, runs), f"{failed:6.2%} {held:6.1%}  {design}")
         for design, failed, held in pool.imap(parts, same, 1)
     ])  # fmt: skip
-    return len(cells) + len(plans) + len(limits) + len(rates) + len(same)
+    return len(cells) + len(plans) + len(limits) + len(rates) + len(judged) + len(same)
 
 
 def main() -> None:

@@ -40,11 +40,12 @@ Grading = Callable[[Samples], LabelCodes]
 """Verdicts of the judge on other rows, (n,)."""
 
 
-def _drawn(rows: Codes, most: int, seed: int) -> Codes:
-    """Some of the rows at random, in order."""
-    if len(rows) <= most:
-        return rows
-    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+def _drawn(rows: Codes, groups: Codes, most: int, seed: int) -> Codes:
+    """Some of the rows at random, in order, of as many different prompts as possible: rows of one prompt are one cluster."""
+    shuffled = np.random.default_rng(seed).permutation(rows)
+    first = np.sort(np.unique(groups[shuffled], return_index=True)[1])
+    others = np.setdiff1d(np.arange(len(shuffled)), first)
+    return np.sort(shuffled[np.concatenate([first, others])[:most]])
 
 
 @dataclass
@@ -68,7 +69,7 @@ class Behaviour:
     def repeats(self, again: Grading) -> JudgeCheck:
         """Whether rows get the same verdict when they are judged again."""
         trial = self.trial
-        rows = _drawn(np.flatnonzero(trial.verdicts >= 0), REPEATED, self.seed)
+        rows = _drawn(np.flatnonzero(trial.verdicts >= 0), trial.groups, REPEATED, self.seed)
         if len(rows) < _MIN_ROWS:
             return untested("repeats", f"fewer than {_MIN_ROWS} rows have a verdict")
         second = again(trial.samples.take(rows))
@@ -125,7 +126,7 @@ class Behaviour:
             return untested("reference", "bad completions are rejected, so that it matters little how")
         if "reference" not in roles:
             return untested("reference", "the rows have no reference")
-        rows = _drawn(trial.rows(1, 1), EXCHANGED, self.seed)
+        rows = _drawn(trial.rows(1, 1), trial.groups, EXCHANGED, self.seed)
         references = trial.samples.references
         if len(rows) < _MIN_ROWS or len({str(references[row]) for row in rows}) < 2:
             return untested(
@@ -146,7 +147,7 @@ class Behaviour:
         return share_check("reference", hits, sentence, advice, limit=0.5, blocks=False, rows=rows[known][verdicts[known] == 1].tolist())  # fmt: skip
 
     def _rejected_bad(self, most: int) -> Codes:
-        return _drawn(self.trial.rows(0, 0), most, self.seed)
+        return _drawn(self.trial.rows(0, 0), self.trial.groups, most, self.seed)
 
     @property
     def _baselines(self) -> list[Share]:

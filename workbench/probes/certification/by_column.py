@@ -172,7 +172,9 @@ def self_preference(trial: JudgedRows, models: Sequence[str]) -> JudgeCheck:
     if writers is None:
         return untested("self-preference", "no column names the writers: writer, model or policy")
     if not families:
-        model = f"{one_line(models[0], 40)!r}" if models and models[0] else "of the judge"
+        if not models:
+            return untested("self-preference", "the judge names no model")
+        model = repr(one_line(models[0], 40))
         return untested("self-preference", f"the family of the model {model} is unknown")
     family = min(families)
     own_codes = [code for code, name in enumerate(writers.categories) if family_of(str(name)) in families]

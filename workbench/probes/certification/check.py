@@ -94,7 +94,7 @@ def share_check(  # noqa: PLR0913 (each by its name)
     bound = limit if pass_limit is None else pass_limit
     passes = hits.n > 0 and hits.upper() <= bound
     fewest = rows_needed(1.0, 1 - bound, level=0.05) or 0
-    needed = None if passes or hits.k else max(0, fewest - hits.n) or None
+    needed = None if passes or hits.k else max(0, fewest - hits.units) or None
     return JudgeCheck(
         name, sentence, "", hits.value, hits.interval() if hits.n else None, hits.n, limit, advice, p, passes, blocks, needed,
         tuple(map(int, rows)),

@@ -256,7 +256,7 @@ def earlier_looks(
         record: A store's looks, or a file of them; None for no record.
         fingerprint: The judge's.
         rows: Digests of the test rows.
-        outcome: Digest of their labels and of the judge's verdicts: a certification that is only repeated is no further attempt.
+        outcome: Digest of their labels and of the judge's verdicts: a certification that is only repeated does not count again.
     """
     if record is None:
         return EarlierLooks(known=False)
