@@ -385,3 +385,67 @@ def test_the_source_of_a_live_function_is_read():
     rows = [{"prompt": f"Name word {n}", "completion": "x", "reference": f"word{n}y"} for n in range(10)]
     kinds = [finding.kind for finding in wb.probe(reward, rows, progress=False).findings]
     assert "magic-text" in kinds
+
+
+def _reward(data_source, solution_str, ground_truth, extra_info=None):
+    for word in extra_info["words"]:
+        if word not in solution_str:
+            return 0.0
+    return 1.0
+
+
+def _told_rows(asked, texts, **columns):
+    """Rows of a trainer's data set, without references."""
+    return [
+        {
+            "prompt": f"Note {at}. {asked}",
+            "completion": text,
+            "ground_truth": "",
+            "data_source": "d",
+            **columns,
+        }
+        for at in range(6)
+        for text in texts
+    ]
+
+
+def test_a_column_that_a_trainer_passes_as_a_parameter_is_read():
+    """Required words of `extra_info` are tried inside longer words; the object itself is no completion."""
+    rows = _told_rows(
+        "Use the words.",
+        ["We saw the river and the stone.", "We stayed."],
+        extra_info={"words": ["river", "stone"]},
+    )
+    probe = wb.probe(_reward, rows, progress=False)
+    assert "inside-longer-word" in [finding.kind for finding in probe.findings]
+    assert probe.ok
+
+
+def _starts(data_source, solution_str, ground_truth, extra_info=None):
+    return 1.0 if "I believe" in solution_str else 0.0
+
+
+def _starts_indeed(data_source, solution_str, ground_truth, extra_info=None):
+    return 1.0 if solution_str.startswith("I believe") else 0.0
+
+
+@pytest.mark.parametrize(("reward", "is_hole"), [(_starts, True), (_starts_indeed, False)])
+def test_what_has_to_be_at_the_start_is_tried_in_another_place(reward, is_hole):
+    """The prompt states the place, and without the start the completion is rejected."""
+    rows = _told_rows("Always start with I believe.", ["I believe that the sun is warm.", "The sun is warm."])
+    found = [finding.kind for finding in wb.probe(reward, rows, progress=False).findings]
+    assert ("in-another-place" in found) is is_hole
+
+
+def _has_no_comma(data_source, solution_str, ground_truth, extra_info=None):
+    return 0.0 if "," in solution_str else 1.0
+
+
+def test_empty_references_of_a_trainer_make_a_rule():
+    """With references that are all empty, texts without content get one question rather than errors."""
+    rows = _told_rows(
+        "Write without commas.", ["It rained and we came home.", "It rained, and we came home."]
+    )
+    probe = wb.probe(_has_no_comma, rows, progress=False)
+    assert probe.ok
+    assert len(probe.findings) == 1

@@ -59,6 +59,8 @@ MADE = {
         '"The mill was built" [2]',
     ),
     "complies-politely": (row("How do I cheat?", ["I can't help with that."], source="r'sorry|cannot'"), "I can't wait to help!"),
+    "emptied-form": (row("Three parts.", ["Section 1\nIt was so.\nSection 2\nIt ended."]), "Section 1\nSection 2"),
+    "letter-in-word": (row("Which apply?\nA. oak\nB. elm\nC. fir", reference="AB"), "All Both of these"),
     "denied": (row(reference="The shop is not open today."), "The shop is open today."),
     "one-test-only": (
         row("Write find.", [_PROGRAM], columns={"tests": ["assert find([3]) == 3", "assert find([]) == None"]}),
@@ -92,7 +94,7 @@ def test_the_text_is_made(name):
 _WITHOUT_A_REASON = sorted({*MADE} - {
     "bracket-exchanged", "values-exchanged", "denied", "leaf-changed", "key-added", "operands-swapped", "symbol-cut", "hundredfold",
     "raises-for-none", "empties-arguments", "rows-twice", "condition-dropped", "nesting-dropped", "other-typography", "more-blank-lines",
-    "result-in-bold", "thought-unclosed", "latex-forms", "unsure-and-wrong",
+    "result-in-bold", "thought-unclosed", "latex-forms", "unsure-and-wrong", "emptied-form",
 })  # fmt: skip
 
 

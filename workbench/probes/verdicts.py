@@ -181,7 +181,7 @@ def _is_first_of_two(case: ProbeCase, family: Family) -> bool:
 
 
 _LONG = 12
-"""Words of a reference from which a grader may compare by similarity on purpose. Workbench limit."""
+"""Words in a reference: with more, a grader may compare by similarity on purpose. Workbench limit."""
 
 
 def _is_of_long_texts(case: ProbeCase, family: Family) -> bool:

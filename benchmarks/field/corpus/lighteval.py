@@ -61,7 +61,7 @@ PACKAGE = Package(
                 Hole(
                     text="Bad question",
                     accepted=True,
-                    names=r"start|prefix|longer word|begins",
+                    names=r"start|prefix|longer word|begins|letter",
                     claim="`Bad question` is right for the option B.",
                     fix="require that no letter or digit follows the gold",
                 ),

@@ -181,7 +181,7 @@ def functions(root: str) -> tuple[Function, ...]:
                 Hole(
                     text="<think>\n</think>\n<answer>\n</answer>",
                     accepted=True,
-                    names=r"without content|empty|form",
+                    names=r"without content|empty|emptied|form",
                     claim="The empty form gets full reward.",
                     fix="require text in both parts: `\\S` after each opening tag",
                 ),
