@@ -114,7 +114,9 @@ def test_the_predicted_mean_agrees_with_ppi_python():
     assert found.value == pytest.approx(0.58902, abs=0.01)
     low, high = found.interval()
     assert low < 0.4767 < 0.7014 < high  # its normal interval, which is too short for 40 labels
-    assert (low, high) == pytest.approx((0.4546, 0.7099), abs=0.035)  # of cje-eval 0.9.3, whose value is 0.5822
+    assert (low, high) == pytest.approx(
+        (0.4546, 0.7099), abs=0.035
+    )  # of cje-eval 0.9.3, whose value is 0.5822
 
 
 def test_the_corrected_rate_agrees_with_judgy():
