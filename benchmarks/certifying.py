@@ -137,7 +137,8 @@ def _is_decided(hits: int, n: int) -> bool:
 def plan(cell: Cell) -> tuple[str, float]:
     """How often the planned rows certify a judge whose rates are 0.95."""
     limit, runs = cell
-    rng, needed = np.random.default_rng(round(100 * limit)), label_plan((limit, limit))
+    rng = np.random.default_rng(round(100 * limit))
+    needed = {label: n or 0 for label, n in label_plan((limit, limit)).items()}
     rate = supposed_rate(limit)
     done = [
         all(reaches(_share(int(rng.binomial(n, rate)), n), limit) for n in needed.values())

@@ -221,10 +221,12 @@ def test_the_same_certification_again_is_the_same_look(tmp_path):
 
 
 def test_a_file_of_something_else_is_no_record(tmp_path):
-    """The line is named."""
+    """The line is named, before a request is sent."""
     (tmp_path / "looks.jsonl").write_text('{"at": 1}\n')
+    judge = paid(max_tokens=20)
     with pytest.raises(StoreError, match="line 1"):
-        wb.certify(binary(lambda q: q.right), rows(60), looks=tmp_path / "looks.jsonl", **EXACT)
+        wb.certify(judge, rows(60), budget=1.0, looks=tmp_path / "looks.jsonl", **EXACT)
+    assert judge.client.calls == 0
 
 
 def test_the_fingerprint_names_the_part_that_changed():
@@ -233,6 +235,24 @@ def test_the_fingerprint_names_the_part_that_changed():
     one, same, other = (judge_fingerprint(suite, 0.5) for suite in suites)
     assert one == same
     assert {name for name in one if one[name] != other[name]} == {"settings", "model"}
+
+
+def test_a_certification_is_for_one_judge():
+    """Another model is named; the same judge has no difference."""
+    judge = binary(lambda q: q.right)
+    found = wb.certify(judge, rows(60), **EXACT)
+    assert found.check(judge) == ()
+    assert found.check(binary(lambda q: q.right, model="other-1")) == ("settings", "model")
+    assert "prompt" in found.check(
+        wb.BinaryJudge("Something else.", client=judge.client, name="judge", model="house-1")
+    )
+
+
+def test_a_limit_that_no_plan_reaches_is_out_of_reach():
+    """Above 1,000 rows of a label no number is named."""
+    found = wb.certify(binary(lambda q: q.right), rows(4), limit=0.99, progress=False)
+    assert found.plan == {"good": None, "bad": None}
+    assert "more than 1,000 more good rows" in found.lines[0]
 
 
 def test_repeats_with_a_store_send_new_requests(tmp_path):

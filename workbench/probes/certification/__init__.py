@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,9 @@ from workbench.report import Report
 from workbench.report.digests import digest
 from workbench.report.settings import label_column
 from workbench.run.suite import Suite
+
+if TYPE_CHECKING:
+    from workbench.store.looks import LookFile, Looks
 
 CHECKS = (
     "prompt", "replies", "reversed", "injection", "refusals", "reference", "repeats", "position", "length", "padding",
@@ -226,8 +229,8 @@ class _Certifier:
     def result(self) -> Certification:
         cost = self._cost()
         basis = Basis(
-            self.name, self.limits, self.counts, self.fingerprint, cost, self.settings.use, self._models()
-        )
+            self.name, self.limits, self.counts, self.fingerprint, cost, self.settings.use, self._models(), self.threshold
+        )  # fmt: skip
         if not len(self.labelled):
             return concluded(basis, None, [], EarlierLooks(known=False), self)
         judges = [] if self.suite is None else judges_of(self.suite)
@@ -238,16 +241,22 @@ class _Certifier:
         if not confirmed(cost, self.settings.confirm, say=self.settings.progress and self.suite is not None):
             self.notes.append("Nothing was sent: the cost was not confirmed.")
             return concluded(basis, None, [first], EarlierLooks(known=False), self)
+        with opened_record(self.settings.store, self.settings.looks) as record:
+            if record is not None:
+                record.list()  # one that cannot be read fails before anything is paid for
+            return self._judged(basis, first, record if self.settings.use == TEST else None)
+
+    def _judged(self, basis: Basis, first: JudgeCheck, record: Looks | LookFile | None) -> Certification:
+        """The certification of a run, which is recorded as a look at its test rows unless it only repeats one."""
         trial = self._trial()
         checks = self._checks(trial, first)
         if self.settings.use != TEST:
             return concluded(basis, trial, checks, EarlierLooks(known=False), self)
-        with opened_record(self.settings.store, self.settings.looks) as record:
-            rows, outcome = row_digests(self.samples, self.labelled), _outcome(trial)
-            earlier = earlier_looks(record, self.fingerprint, rows, outcome)
-            found = concluded(basis, trial, checks, earlier, self)
-            if record is not None and not earlier.repeated:
-                record.add(self.name, digest(dict(self.fingerprint)), rows, outcome, found.verdict)
+        rows, outcome = row_digests(self.samples, self.labelled), _outcome(trial)
+        earlier = earlier_looks(record, self.fingerprint, rows, outcome)
+        found = concluded(basis, trial, checks, earlier, self)
+        if record is not None and not earlier.repeated:
+            record.add(self.name, digest(dict(self.fingerprint)), rows, outcome, found.verdict)
         return found
 
     def _first(self) -> Any:

@@ -167,7 +167,7 @@ def prompt_check(judges: Sequence[Judge], sample: Sample) -> JudgeCheck:
     if all(parsed_form(judge) is None for judge in judges):
         return untested("prompt", "the form of the judge's replies is not declared")
     found = [phrase for judge in judges for phrase in conflicts(judge, sample)]
-    advice = "request the words, the key and the scale that the parser reads, or use the kind of judge that reads what the prompt requests"
+    advice = "request the words, the key and the scale that the parser reads, or use the kind of judge that reads what the prompt requests; if the text is about the completion, skip='prompt'"
     if found:
         return JudgeCheck("prompt", one_line("; ".join(found), 300), FAIL, advice=advice)
     form = next(form for judge in judges if (form := parsed_form(judge)) is not None)

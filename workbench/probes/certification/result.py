@@ -18,9 +18,10 @@ from workbench.core.display_html import STYLE
 from workbench.core.display_text import counted, encodable, one_line
 from workbench.core.errors import ReportError
 from workbench.core.files import write_atomically
+from workbench.probes.board import as_suite
 from workbench.probes.certification.check import FAIL, UNTESTED, JudgeCheck
 from workbench.probes.certification.cost import CertificationCost
-from workbench.probes.certification.identity import EarlierLooks, splits_phrase
+from workbench.probes.certification.identity import EarlierLooks, judge_fingerprint, splits_phrase
 from workbench.report.cases import money
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class Certification(Displayed):
         use: "test" or "dev".
         report: The report of the run, for its rows; None if nothing was judged.
         notes: Notes of the runs.
+        pass_threshold: Lowest score that accepts a row for which the judge returns no verdict itself.
     """
 
     _label = "Certification"
@@ -99,7 +101,7 @@ class Certification(Displayed):
     reason: str
     advice: str
     needs: Mapping[str, int | None]
-    plan: Mapping[str, int]
+    plan: Mapping[str, int | None]
     limits: tuple[float, float]
     level: float
     rates: JudgeRates | None
@@ -113,6 +115,7 @@ class Certification(Displayed):
     use: str = "test"
     report: Report | None = field(default=None)
     notes: tuple[str, ...] = ()
+    pass_threshold: float = 0.5
 
     @property
     def is_certified(self) -> bool:
@@ -123,6 +126,15 @@ class Certification(Displayed):
     def failed(self) -> tuple[JudgeCheck, ...]:
         """The checks with the outcome FAIL."""
         return tuple(check for check in self.checks if check.outcome == FAIL)
+
+    def check(self, judge: Any) -> tuple[str, ...]:
+        """Parts of a judge that differ from the one that was certified: settings, prompt, model, parser; () for none.
+
+        Args:
+            judge: A judge, an `Entry` or a suite, as in `wb.certify`.
+        """
+        now = judge_fingerprint(as_suite(judge), self.pass_threshold)
+        return tuple(part for part, value in now.items() if self.fingerprint.get(part) != value)
 
     def __getitem__(self, name: str) -> JudgeCheck:
         """The check with this name.

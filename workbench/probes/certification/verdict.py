@@ -23,7 +23,7 @@ from workbench.analysis.statistics.confusion import corrected_rate
 from workbench.analysis.statistics.means import Share
 from workbench.analysis.statistics.prediction import predicted_mean
 from workbench.probes.board import NOT_TRIED
-from workbench.probes.certification.check import FAIL, JudgeCheck, counts, decided, share_check
+from workbench.probes.certification.check import FAIL, JudgeCheck, counts, decided, share_check, untested
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import DEV, EarlierLooks
 from workbench.probes.certification.judged_rows import JudgedRows
@@ -54,6 +54,7 @@ class Basis:
     cost: CertificationCost
     use: str
     models: tuple[str, ...]
+    pass_threshold: float
 
 
 class RunState(Protocol):
@@ -61,6 +62,9 @@ class RunState(Protocol):
 
     spent: tuple[float, float, int]
     notes: list[str]
+
+    def skips(self, name: str) -> bool:
+        """Whether a check is not made."""
 
     def report_of(self, trial: JudgedRows) -> Report:
         """The verdicts as a report."""
@@ -75,7 +79,10 @@ def concluded(
     found = list(checks)
     shown: list[bool] = []
     if trial is not None and rates is not None:
-        found[1:1] = [_replies(trial), _reversed(trial)]
+        found[1:1] = [
+            untested(check.name, "skipped") if run.skips(check.name) else check
+            for check in (_replies(trial), _reversed(trial))
+        ]
         found = decided(found)
         # Each rate by itself, at the level of its displayed interval: both together err in at most 5 % of cases.
         shown = [
@@ -87,14 +94,14 @@ def concluded(
     return Certification(
         basis.name, verdict, reason, advice, needs if verdict == UNDECIDED else {"good": 0, "bad": 0}, plan, basis.limits, looks.level, rates,
         tuple(found), basis.splits, looks, basis.fingerprint, basis.models, basis.cost, run.spent, basis.use,
-        None if trial is None else run.report_of(trial), tuple(run.notes),
+        None if trial is None else run.report_of(trial), tuple(run.notes), basis.pass_threshold,
     )  # fmt: skip
 
 
-def label_plan(limits: tuple[float, float]) -> dict[str, int]:
-    """Good and bad rows to label so that a judge whose rates are 0.95 is certified with 90 % power."""
+def label_plan(limits: tuple[float, float]) -> dict[str, int | None]:
+    """Good and bad rows to label so that a judge whose rates are 0.95 is certified with 90 % power; None for over 1,000."""
     power = math.sqrt(POWER)  # both rates have to be shown
-    needed = [rows_needed(supposed_rate(limit), limit, power=power) or 0 for limit in limits]
+    needed = [rows_needed(supposed_rate(limit), limit, power=power) for limit in limits]
     return {"good": needed[0], "bad": needed[1]}
 
 
@@ -146,7 +153,7 @@ def _reversed(trial: JudgedRows) -> JudgeCheck:
 
 
 def _needs(
-    rates: JudgeRates | None, basis: Basis, looks: EarlierLooks, plan: Mapping[str, int]
+    rates: JudgeRates | None, basis: Basis, looks: EarlierLooks, plan: Mapping[str, int | None]
 ) -> dict[str, int | None]:
     """Further rows of each label, at the level of the next look."""
     if rates is None:
