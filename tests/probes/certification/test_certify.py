@@ -416,7 +416,11 @@ def test_the_result_has_every_form(tmp_path):
 
 
 def test_unknown_settings_are_named():
-    """The nearest name is proposed."""
+    """The nearest name is proposed, and what is not a judge is refused."""
+    with pytest.raises(TypeError, match="wb.certify takes a judge"):
+        wb.certify(3, rows(10))
+    with pytest.raises(TypeError, match="not a report"):
+        wb.certify(wb.ExactMatch().run(rows(10), progress=False), rows(10))
     with pytest.raises(TypeError, match="did you mean 'budget'|no setting 'buget'"):
         wb.certify(binary(lambda q: q.right), rows(10), buget=1)
     with pytest.raises(ReportError, match="unknown check 'lenght'"):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,9 @@ from numpy.typing import NDArray
 
 from workbench.analysis.labels import Votes, read_labels
 from workbench.analysis.statistics import LabelCodes
-from workbench.core.display_text import did_you_mean
-from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples, as_samples
-from workbench.graders.base import is_number
+from workbench.judges import PairwiseJudge
 from workbench.judges.budget import Budget, BudgetError, as_budget
 from workbench.probes.board import as_suite
 from workbench.probes.certification.behaviour import Behaviour, planned_requests
@@ -29,9 +26,8 @@ from workbench.probes.certification.by_column import (
     transport,
 )
 from workbench.probes.certification.check import FAIL, JudgeCheck, untested
-from workbench.probes.certification.cost import CertificationCost, Confirm, confirmed, cost_of, remaining
+from workbench.probes.certification.cost import CertificationCost, confirmed, cost_of, remaining
 from workbench.probes.certification.identity import (
-    DEV,
     TEST,
     EarlierLooks,
     earlier_looks,
@@ -48,6 +44,12 @@ from workbench.probes.certification.judged_rows import JudgedRows, stored_grades
 from workbench.probes.certification.prompt_words import prompt_check
 from workbench.probes.certification.replacement import replacement
 from workbench.probes.certification.result import Certification as Certification
+from workbench.probes.certification.settings import (
+    CHECKS,
+    CertifySettings,
+    certify_settings,
+    rate_limits,
+)
 from workbench.probes.certification.verdict import Basis, concluded
 from workbench.report import Report
 from workbench.report.digests import digest
@@ -56,58 +58,6 @@ from workbench.run.suite import Suite
 
 if TYPE_CHECKING:
     from workbench.store.looks import LookFile, Looks
-
-CHECKS = (
-    "prompt", "replies", "reversed", "injection", "refusals", "reference", "repeats", "position", "length", "padding",
-    "self-preference", "transport", "annotators", "replacement",
-)  # fmt: skip
-"""Names of the checks that `skip` takes, the ones that explain others first."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CertifySettings:
-    """Further settings of `wb.certify`.
-
-    Attributes:
-        store: Where judges' replies and looks at test rows are stored, as in `Suite.run`.
-        looks: A file in which looks at test rows are recorded instead, such as "looks.jsonl".
-        confirm: True to send the requests without a budget, or a function that is called with the estimated cost.
-        split: A column with the split of each row (examples, dev, test), or shares such as {"examples": 0.1, "dev": 0.4}.
-        use: "test", or "dev" to see the table without using a test row.
-        against: The judge that this one replaces: a grader, or a column with its stored verdicts.
-        compare: Columns over whose values the judge has to be equally good, in addition to writer, model and topic.
-        skip: Names of checks that are not made, see `CHECKS`.
-        unlabelled: Maximum unlabelled rows that are judged, for the corrected rates.
-        pass_threshold: Lowest score that accepts a row, if the judge returns no verdict itself; the middle of its scale by default.
-        seed: Of the rows drawn and of the splits.
-        progress: Whether the cost and a bar are shown.
-    """
-
-    store: Any = None
-    looks: str | os.PathLike[str] | None = None
-    confirm: Confirm = None
-    split: Any = None
-    use: str = TEST
-    against: Any = None
-    compare: Sequence[str] = ()
-    skip: Sequence[str] = ()
-    unlabelled: int = 300
-    pass_threshold: float | None = None
-    seed: int = 0
-    progress: bool = True
-
-    def __post_init__(self) -> None:
-        if self.use not in (TEST, DEV):
-            raise ReportError("unknown split to use", found=repr(self.use), expected="test, or dev")
-        for name in names_of(self.skip):
-            if name not in CHECKS:
-                raise ReportError(
-                    f"unknown check {name!r}", expected=", ".join(CHECKS), hint=did_you_mean(name, CHECKS)
-                )
-        if isinstance(self.unlabelled, bool) or not isinstance(self.unlabelled, int) or self.unlabelled < 0:
-            raise ReportError("unlabelled must be a whole number, 0 or more", found=repr(self.unlabelled))
-        if self.pass_threshold is not None and not is_number(self.pass_threshold):
-            raise ReportError("pass_threshold must be a finite number", found=repr(self.pass_threshold))
 
 
 def certify(
@@ -153,29 +103,8 @@ def certify(
         exact-match: certified: TPR 1.00 (95 % CI 0.93 to 1.00) and TNR 1.00 (95 % CI 0.93 to 1.00) reach the limit 0.80
     """
     return _Certifier(
-        judge, as_samples(samples), labels, _limits(limit), as_budget(budget), _settings(settings)
+        judge, as_samples(samples), labels, rate_limits(limit), as_budget(budget), certify_settings(settings)
     ).result()
-
-
-def _settings(settings: dict[str, Any]) -> CertifySettings:
-    known = CertifySettings.__dataclass_fields__
-    if unknown := sorted(set(settings) - set(known)):
-        near = did_you_mean(unknown[0], known)
-        raise TypeError(
-            f"certify has no setting {unknown[0]!r}; {near or 'its further settings are ' + ', '.join(known)}"
-        )
-    return CertifySettings(**settings)
-
-
-def _limits(limit: Any) -> tuple[float, float]:
-    both = (limit, limit) if is_number(limit) else tuple(limit) if isinstance(limit, tuple | list) else ()
-    if len(both) != 2 or not all(is_number(one) and 0 < one < 1 for one in both):
-        raise ReportError(
-            "limit must be a rate between 0 and 1, or two",
-            found=repr(limit)[:60],
-            expected="such as 0.80 or (0.80, 0.90)",
-        )
-    return float(both[0]), float(both[1])
 
 
 @dataclass
@@ -193,7 +122,7 @@ class _Certifier:
 
     def __post_init__(self) -> None:
         is_stored = isinstance(self.judge, str | list | tuple)
-        self.suite: Suite | None = None if is_stored else as_suite(self.judge)
+        self.suite: Suite | None = None if is_stored else _as_judge(self.judge)
         self.name = " and ".join(names_of(self.judge)) if self.suite is None else _name(self.suite)
         column = label_column(self.samples, self.labels)
         self.codes = read_labels(column, len(self.samples))
@@ -369,6 +298,8 @@ class _Certifier:
         judges = judges_of(self.suite)
         if not judges:
             return True
+        if any(isinstance(judge, PairwiseJudge) for judge in judges):
+            return False  # its reference may be the other completion
         sample = changed[0]
         for judge in judges:
             try:
@@ -408,6 +339,24 @@ def _in_budget(name: str, make: Callable[[], JudgeCheck]) -> JudgeCheck:
         return make()
     except BudgetError:
         return untested(name, "the budget is exhausted")
+
+
+def _as_judge(judge: Any) -> Suite:
+    """The judge as a suite that gives one score per row.
+
+    Raises:
+        TypeError: Any other object.
+    """
+    if isinstance(judge, Report):
+        raise TypeError(
+            "wb.certify takes the judge and the rows, not a report: wb.certify(judge, samples, labels=...)"
+        )
+    try:
+        return as_suite(judge)
+    except TypeError:
+        raise TypeError(
+            f"wb.certify takes a judge, a suite or the name of a column with its verdicts, not {type(judge).__name__}"
+        ) from None
 
 
 def _outcome(trial: JudgedRows) -> str:
