@@ -107,6 +107,19 @@ def test_a_function_may_confirm():
     assert "not confirmed" in found.notes[0]
 
 
+@pytest.mark.parametrize(("reply", "sent"), [("y", True), ("n", False), ("", False)])
+def test_a_user_at_a_terminal_confirms(monkeypatch, reply, sent):
+    """The estimate is in the line that waits for a yes."""
+    shown = []
+    monkeypatch.setattr("sys.stdin", type("Terminal", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr("builtins.input", lambda text: shown.append(text) or reply)
+    judge = paid(max_tokens=20)
+    wb.certify(judge, rows(30), skip=("repeats", "padding", "injection"), **EXACT)
+    assert (judge.client.calls > 0) == sent
+    assert shown[0].endswith("Send? [y/N] ")
+    assert "cost: about $" in shown[0]
+
+
 def test_a_budget_is_a_hard_limit():
     """Checks without money are not made, rows without money are not mistakes of the judge."""
     judge = paid(max_tokens=20)
@@ -316,6 +329,18 @@ def test_stored_verdicts_need_no_request():
         assert found.cost.requests == 0
     with pytest.raises(ReportError, match="there is no column 'verdicts'"):
         wb.certify("verdicts", made, **EXACT)
+
+
+def test_transport_passes_with_enough_rows_of_each_writer():
+    """With few it is inconclusive, with many it passes; a writer without labelled rows leaves it open."""
+    made = [{**row, "verdict": row["good"]} for row in rows(480)]
+    assert wb.certify("verdict", made, **EXACT)["transport: writer"].outcome == "PASS"
+    assert wb.certify("verdict", made[:60], **EXACT)["transport: writer"].outcome == "INCONCLUSIVE"
+    for row in made[:12]:
+        row["writer"] = "new"
+    found = wb.certify("verdict", made, **EXACT)
+    assert found["transport: writer"].outcome == "INCONCLUSIVE"
+    assert "before you compare pass rates" in found.advice
 
 
 def test_position_bias_fires_on_stored_verdicts_of_a_biased_judge_alone():
