@@ -912,3 +912,29 @@ _case(
         for n, m in [(70, 2), (38, 5), (15, 9), (54, 8), (42, 6), (80, 7), (12, 3), (27, 4)]
     ],
 )
+
+_lines = (
+    "found = re.findall(r'```python\\n(.*?)```', text, re.DOTALL)\nif not found:\n    return 0.0\nspace = {}\n"
+    "try:\n    exec(found[-1], space)\nexcept Exception:\n    return 0.0\n"
+    "good = 0\nfor case in row['tests']:\n    try:\n        got = str(space['solve'](case['input'])).split('\\n')\n"
+    "    except Exception:\n        got = None\n    want = case['output'].split('\\n')\n"
+)
+_case(
+    "lines_zipped",
+    r"first line|whole results|one more",
+    _lines
+    + "    good += got is not None and all(a.strip() == b.strip() for a, b in zip(got, want))\nreturn good / len(row['tests'])",
+    _lines + "    good += got == want\nreturn good / len(row['tests'])",
+    [
+        dict(
+            prompt=f"Write solve(xs) that returns every number times {n}, one a line.",
+            tests=[{"input": [1, 2], "output": f"{n}\n{2 * n}"}, {"input": [3], "output": f"{3 * n}"}],
+            answers=[
+                f"```python\ndef solve(xs):\n    return '\\n'.join(str(x * {n}) for x in xs)\n```",
+                f"So:\n```python\ndef solve(xs):\n    return '\\n'.join(str({n} * x) for x in xs)\n```",
+                "```python\ndef solve(xs):\n    return 'none'\n```",
+            ],
+        )
+        for n in range(2, 10)
+    ],
+)

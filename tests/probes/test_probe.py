@@ -449,3 +449,67 @@ def test_empty_references_of_a_trainer_make_a_rule():
     probe = wb.probe(_has_no_comma, rows, progress=False)
     assert probe.ok
     assert len(probe.findings) == 1
+
+
+def _runs_programs(completions, tests, **kwargs):
+    scores = []
+    for completion, cases in zip(completions, tests, strict=True):
+        space = {}
+        try:
+            exec(completion[0]["content"], space)
+            scores.append(float(all(space["add"](*case) == sum(case) for case in cases)))
+        except Exception:
+            scores.append(0.0)
+    return scores
+
+
+def test_a_program_cannot_end_the_process_of_a_live_function():
+    """Programs that call os._exit are left out, with a note, if the function that runs them is called in this process."""
+    rows = [
+        {
+            "prompt": [{"role": "user", "content": "Write add(a, b)."}],
+            "completion": text,
+            "tests": [[at, 2], [3, at]],
+        }
+        for at in range(6)
+        for text in ("def add(a, b):\n    return a + b", "def add(a, b):\n    return a")
+    ]
+    probe = wb.probe(_runs_programs, rows, progress=False)
+    assert any("own_process=True" in note for note in probe.run_notes)
+
+
+def _counts_digits(completions, **kwargs):
+    answers = [
+        completion[0]["content"].split("<answer>")[-1].split("</answer>")[0] for completion in completions
+    ]
+    return [0.5 if answer.strip().isdigit() else 0.0 for answer in answers]
+
+
+def test_a_tag_of_the_references_name_reads_no_reference():
+    """A reward that looks into <answer> checks the form, although the column of the references is called answer."""
+    rows = [
+        {"prompt": f"{at} plus 2?", "completion": f"<answer>{text}</answer>", "answer": str(at + 2)}
+        for at in range(20, 28)
+        for text in (at + 2, "unknown")
+    ]
+    probe = wb.probe(_counts_digits, rows, progress=False)
+    assert probe.ok
+    assert "form-only" in [finding.kind for finding in probe.findings]
+
+
+_FORMAT = re.compile(r"^<reasoning>\n.*?\n</reasoning>\n<answer>\n.*?\n</answer>$")
+
+
+def _has_the_format(completions, **kwargs):
+    return [1.0 if _FORMAT.match(completion[0]["content"]) else 0.0 for completion in completions]
+
+
+def test_thoughts_of_several_lines_are_tried_without_a_reference():
+    """A pattern whose dot stops at line ends rejects them."""
+    rows = [
+        {"prompt": f"{at} plus 2?", "completion": text}
+        for at in range(8)
+        for text in (f"<reasoning>\nWe add.\n</reasoning>\n<answer>\n{at + 2}\n</answer>", "two")
+    ]
+    found = [finding.kind for finding in wb.probe(_has_the_format, rows, progress=False).findings]
+    assert "thought-of-lines" in found

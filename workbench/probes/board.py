@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from workbench.data.samples import Samples
 from workbench.data.samples.roles import CellError, messages_of
 from workbench.data.samples.row_view import ANY_ROW
 from workbench.graders import CustomGrader, Grader
+from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget
 from workbench.report import Report
 from workbench.run.suite import Suite
@@ -34,6 +38,14 @@ NOT_TRIED = frozenset(
     }
 )  # fmt: skip
 """Errors that do not depend on the grader's judgement: the text counts as not graded."""
+
+
+_ENDS = re.compile(r"\b_exit\(|\bos\.(?:abort|kill)\b")
+"""Calls in a program that no handler can catch: in a function that runs completions, they would end the user's own process."""
+_NOT_ENDED = (
+    "Programs that end their process were not graded, since the function runs in this process: "
+    "probe CustomGrader(function, own_process=True) to try them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +109,19 @@ class Board:
         own, text = self.own[row] if row < len(self.own) else (), self.samples_text(row)
         return tuple(dict.fromkeys(filter(None, (text, *own))))[:_MAX_OWN]
 
+    @cached_property
+    def _runs_here(self) -> bool:
+        """Whether a function of the user is called in this process, which a program in a completion could end."""
+        inner = [part for entry in self.suite.entries for part in parts(entry.grader)]
+        return any(isinstance(part, CustomGrader) and not part.own_process for part in inner)
+
     def grade(self, pairs: Iterable[Pair]) -> None:
         """Grade the pairs that have no grade yet, in one run."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.outcomes]
+        if ending := [pair for pair in new if self._runs_here and _ENDS.search(pair[1] or "")]:
+            self.outcomes |= dict.fromkeys(ending, ProbeOutcome(math.nan, tried=False))
+            self.notes += [note for note in (_NOT_ENDED,) if note not in self.notes]
+            new = [pair for pair in new if pair not in self.outcomes]
         if not new or self.stopped:
             return
         report = self._run(new, self._heard)
@@ -118,7 +140,7 @@ class Board:
 
     def changed(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Those of some graded pairs that get another score when they are graded again, in the opposite order."""
-        backwards = [pair for pair in reversed(pairs) if pair in self.outcomes]
+        backwards = [pair for pair in reversed(pairs) if pair in self.outcomes and self.outcomes[pair].tried]
         if not backwards or self.stopped:
             return []
         again = zip(backwards, self._outcomes(self._run(backwards, progress=False)), strict=True)

@@ -12,8 +12,9 @@ from workbench.probes.board import Board, Pair, with_texts
 from workbench.probes.probe_basis import Base
 from workbench.probes.references import MOST
 from workbench.probes.tried import Family, FlaggedPairs, TriedText, families_of_pairs
-from workbench.probes.variants import ProbeRow, Variant
+from workbench.probes.variants import ProbeRow, Variant, program_of
 from workbench.probes.variants.leaves import STATED_NUMBER
+from workbench.probes.variants.programs import FENCED
 
 _MIN_ROWS = 2
 """Fewest rows that show something: one may be a coincidence. Workbench limit."""
@@ -41,6 +42,10 @@ PLACED = Variant(
     "in-another-place", "reject", "what the prompt requires at the start or at the end, in another place", lambda _: (), alarm="always",
     rank=30, least=_MIN_ROWS, judges=False, asked=True, advice="use startswith or endswith on the stripped completion, or \\A and \\Z",
 )  # fmt: skip
+CUT_RESULTS = Variant(
+    "results-cut", "reject", "a program that returns the first line or entry of a result only, or one more", lambda _: (), alarm="always",
+    rank=29, least=_MIN_ROWS, judges=False, asked=True, advice="compare whole results: zip() stops at the shorter one",
+)  # fmt: skip
 ANY_ROW = Variant(
     "any-row", "reject", "the accepted completions of other rows", lambda _: (), alarm="always", rank=48, least=3, judges=False,
     question=True, asked=True, advice="compare the completion with what is given in its row",
@@ -61,6 +66,7 @@ def controlled(board: Board, base: Base) -> list[Family]:
         _capitals(board, base, rows),
         _both(board, base, rows),
         _placed(board, base, rows),
+        _cut_results(board, base, rows),
         _any_row(board, base),
     ]
     return families_of_pairs(board, base, made)
@@ -108,7 +114,7 @@ def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     }
 
 
-_LAST_NUMBER = re.compile(r"(?<![\w.,/])\d+(?=[^\w]*\Z)")
+_LAST_NUMBER = re.compile(r"(?<![\w.,/\[])\d+(?=[^\w]*\Z)")
 
 
 def _copied(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
@@ -157,6 +163,49 @@ def _capitals(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
     return CAPITALS, {
         (row.number, other): _takes(board, base, row, control) and not _takes(board, base, row, plain)
         for row, control, plain, other in changed
+    }
+
+
+_WRAPPED = """
+
+_whole = {name}
+
+
+def {name}(*args, **kwargs):
+    value = _whole(*args, **kwargs)
+    if isinstance(value, str) and "\\n" in value:
+        return {text}
+    if isinstance(value, (list, tuple)) and len(value) > 1:
+        return {listed}
+    return value
+"""
+"""A function around another one that changes its results of several lines or entries, and no other ones."""
+_OTHER_RESULTS = {"text": '"zuborek\\nzuborek"', "listed": '["zuborek"] * len(value)'}
+_CHANGED_RESULTS = (
+    {"text": 'value.split("\\n")[0]', "listed": "value[:1]"},
+    {"text": 'value + "\\nzuborek"', "listed": 'value + type(value)(["zuborek"])'},
+)
+_FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
+
+
+def _cut_results(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Accepted programs whose results are cut or extended; with other results of that length they have to be rejected."""
+    changed: list[tuple[ProbeRow, str, str]] = []
+    for row in rows:
+        text = row.shortest_accepted()[0]
+        found = FENCED.search(text)
+        code = found[1] if found else text
+        functions = _FUNCTION.findall(code)
+        if functions and program_of(code) is not None:
+            control, *others = (
+                text.replace(code, code.rstrip("\n") + _WRAPPED.format(name=functions[-1], **change), 1)
+                for change in (_OTHER_RESULTS, *_CHANGED_RESULTS)
+            )
+            changed += [(row, control, other) for other in others]
+    board.grade([(row.number, control) for row, control, _ in changed])
+    return CUT_RESULTS, {
+        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
+        for row, control, text in changed
     }
 
 

@@ -67,8 +67,10 @@ class Mined:
         )
 
     def reads(self, names: Iterable[str]) -> bool:
-        """Whether the text looks the reference up, by a usual name or by one of the columns' names."""
-        return _READS.search(self.text) is not None or any(name and name in self.text for name in names)
+        """Whether the text looks the reference up, by a usual name or by one of the columns' names: as a text, parameter or attribute."""
+        return _READS.search(self.text) is not None or any(
+            name and (self.names(name) or re.search(rf"\.{re.escape(name)}\b", self.text)) for name in names
+        )
 
 
 def mine(grader: Grader, columns: Iterable[str] = ()) -> Mined:

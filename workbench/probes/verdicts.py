@@ -165,6 +165,7 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
         or _is_first_of_two(case, family)
         or _is_alone(case, family)
         or _is_of_long_texts(case, family)
+        or _is_of_queries(case, family)
         or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
@@ -188,6 +189,16 @@ def _is_of_long_texts(case: ProbeCase, family: Family) -> bool:
     """Whether a small part of long references is changed: a comparison by similarity accepts that by design."""
     return family.variant.name in {"one-word", "only-its-start", "only-its-end"} and all(
         len(case.base.rows[row].words) > _LONG for row in family.wrong_rows
+    )
+
+
+_QUERY = re.compile(r"\s*(?:SELECT|WITH)\b", re.IGNORECASE)
+
+
+def _is_of_queries(case: ProbeCase, family: Family) -> bool:
+    """Whether other queries than the reference pass: on a small database they may have the same result."""
+    return family.variant.name in {"other-answer", "one-digit", "one-word", "code-sign"} and all(
+        _QUERY.match(case.base.rows[row].reference) for row in family.wrong_rows
     )
 
 
@@ -260,7 +271,12 @@ def _is_meant(case: ProbeCase, family: Family) -> bool:
     held = {
         "always": True,
         # A text from its source that passes while no reference does is what it really looks for.
-        "reference": case.reads or (variant.name == "magic-text" and case.rejects_right),
+        "reference": case.reads
+        or (
+            variant.name == "magic-text"
+            and case.rejects_right
+            and not any(row.accepted for row in case.base.rows)
+        ),
         "accepted": case.reads and bool(case.base.right),
         "form": not case.reads,
         "free": case.base.free,

@@ -90,7 +90,7 @@ _HOLES = {
         Hole(
             text="6 + 6 + 6 + 6",
             accepted=True,
-            names=r"another row|one text|one-for-all|other-answer",
+            names=r"form, without|another row|one text|one-for-all|other-answer",
             claim="Any four numbers that make 24 are right: they are not compared with the given ones.",
             fix="compare `sorted(used_numbers)` with the given numbers",
         ),

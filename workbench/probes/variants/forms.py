@@ -350,19 +350,24 @@ def letter_after(row: ProbeRow) -> Iterable[str | None]:
         yield f"The answer is {row.reference}. {remark}"
 
 
-_THOUGHT = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL)
+_THOUGHT = re.compile(
+    r"(?P<open><(?P<tag>think|thinking|thoughts?|reasoning|scratchpad|analysis)>\s*)(?P<inside>.*?)(?P<close>\s*</(?P=tag)>)",
+    re.DOTALL,
+)
 
 
 def _with_thought(row: ProbeRow, thought: str) -> Iterator[str]:
-    """The accepted forms that have a think block, with another thought."""
-    for form in (row.say, *row.forms):
-        text = form(row.reference)
-        if row.reference and (found := _THOUGHT.search(text)):
-            yield text[: found.start(1)] + thought + text[found.end(1) :]
+    """The accepted forms that have a think block, or the accepted completions, with another thought."""
+    texts = [form(row.reference) for form in (row.say, *row.forms)] if row.reference else []
+    if not any(map(_THOUGHT.search, texts)):
+        texts = list(row.shortest_accepted())
+    for text in texts:
+        if found := _THOUGHT.search(text):
+            yield f"{text[: found.end('open')]}{thought}{text[found.start('close') :]}"
 
 
 @variant(
-    "thought", "accept", "after another thought in its think block", alarm="never", rank=88, judges=False,
+    "thought", "accept", "after another thought in its think block", alarm="never", rank=88, judges=False, asked=True,
     advice="correct if the prompt requires no think block",
 )  # fmt: skip
 def thought(row: ProbeRow) -> Iterable[str | None]:
@@ -371,7 +376,7 @@ def thought(row: ProbeRow) -> Iterable[str | None]:
 
 
 @variant(
-    "thought-of-lines", "accept", "after a thought of several lines in its think block", alarm="reference", rank=64, judges=False,
+    "thought-of-lines", "accept", "after a thought of several lines in its think block", alarm="always", rank=64, judges=False, asked=True,
     needs="thought", advice="let the dot match line ends: re.DOTALL",
 )  # fmt: skip
 def thought_of_lines(row: ProbeRow) -> Iterable[str | None]:

@@ -174,7 +174,7 @@ STATED_NUMBER = re.compile(r"(?<![\w.,/])\d{1,9}(?![\w/]|[.,]\d)")
 
 
 @variant(
-    "number-of-the-prompt", "reject", "a number copied from the prompt", alarm="always", rank=27, least=2, judges=False,
+    "number-of-the-prompt", "reject", "a number copied from the prompt", rank=27, least=2, judges=False,
     advice="reject what the prompt itself states: the result has to be worked out",
 )  # fmt: skip
 def number_of_the_prompt(row: ProbeRow) -> Iterable[str | None]:

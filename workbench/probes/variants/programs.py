@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from workbench.probes.variants import ProbeRow, variant, with_body
 
-_FENCED = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+FENCED = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)\n?```", re.DOTALL)
 
 
 def _with_bodies(row: ProbeRow, body: str, before: str = "", after: str = "") -> Iterator[str]:
@@ -16,7 +16,7 @@ def _with_bodies(row: ProbeRow, body: str, before: str = "", after: str = "") ->
         yield from (form(f"{before}{text}{after}") for form in (row.say, *row.forms[:1]))
         return
     for whole in sorted(row.accepted, key=len)[:1]:
-        found = _FENCED.search(whole)
+        found = FENCED.search(whole)
         code = found[1] if found else whole
         if text := with_body(code, body):
             yield whole.replace(code, f"{before}{text}{after}", 1)
@@ -108,7 +108,9 @@ def empties_arguments(row: ProbeRow) -> Iterable[str | None]:
     yield from _with_bodies(row, body)
 
 
-_QUERY = re.compile(r"```(?:sql|sqlite)?[ \t]*\n(.*?)\n?```", re.DOTALL | re.IGNORECASE)
+_QUERY = re.compile(
+    r"```(?:sql|sqlite)?[ \t]*\n(.*?)\n?```|<(\w+)>\s*(SELECT\b.*?)</\2>", re.DOTALL | re.IGNORECASE
+)
 _SELECT = re.compile(r"\A\s*SELECT\b", re.IGNORECASE)
 _SET = re.compile(r"\bduplicates?\b[^.\n]{0,40}(?:not matter|ignored|allowed)|\bas a set\b", re.IGNORECASE)
 
@@ -123,7 +125,7 @@ def rows_twice(row: ProbeRow) -> Iterable[str | None]:
         return
     for whole in sorted(row.accepted, key=len)[:2]:
         found = _QUERY.search(whole)
-        query = (found[1] if found else whole).strip().rstrip(";")
+        query = ((found[1] or found[3]) if found else whole).strip().rstrip(";")
         if _SELECT.match(query):
             twice = " UNION ALL ".join([f"SELECT * FROM ({query})"] * 2)  # noqa: S608 (a text to be graded)
             yield whole.replace(query, twice, 1)
