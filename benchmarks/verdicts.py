@@ -10,6 +10,8 @@ Run it with `python benchmarks/verdicts.py [--runs 200] [--processes 2]`. Four t
   rows. Target: 90 %.
 * causes: graders with one planted fault each, and which finding leads. Target: the fault.
 
+The verdicts and intervals of `wb.certify` follow, by `benchmarks/certifying.py`.
+
 A cell misses if its figure is past the target by more than two standard errors of the simulation.
 """
 
@@ -413,12 +415,16 @@ def main() -> None:
             for design, named, came, more in pool.imap(power, faults, 2)
         ])  # fmt: skip
         planted = [(name, n, max(20, runs // 4)) for name in FAULTS for n in (100, 1_000)]
+        sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for a run as a script
+        from benchmarks.certifying import tables
+
+        of_judges = tables(pool, runs)
         _report("causes", [
             (leads < 0.9 and cell[1] >= 1_000, f"{leads:6.1%}  {design}  {others}")
             for cell, (design, leads, others) in zip(planted, pool.imap(causes, planted, 2), strict=True)
         ])  # fmt: skip
     print(
-        f"\n{len(cells) + len(intervals) + len(judges) + len(faults) + len(planted)} cells in {time.perf_counter() - start:.0f} s"
+        f"\n{len(cells) + len(intervals) + len(judges) + len(faults) + len(planted) + of_judges} cells in {time.perf_counter() - start:.0f} s"
     )
 
 

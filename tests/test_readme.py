@@ -164,6 +164,7 @@ def test_options_named_alone_exist():
             "open",
             "validate",
             "probe",
+            "certify",
             "run",
             "serve",
             "convert",

@@ -56,7 +56,7 @@ WORDS = {
         r"\b(?:nobody|somebody|whoever|anybody|whatever)\b", "the actor: user, grader, judge, worker"
     ),
     "tell": Word(r"\b(?:told|tells?|telling)\b", "report, warn, state, distinguish"),
-    "say": Word(r"\b(?:says?|said|saying)\b", "state, report, return, support, mean"),
+    "say": Word(r"\b(?:says?|said(?! yet\b)|saying)\b", "state, report, return, support, mean"),
     "hang on": Word(r"\b(?:hangs?|hung) on\b", "depend on"),
     "rest on": Word(r"\brests? on\b", "depend on"),
     "hold": Word(

@@ -70,6 +70,7 @@ from .judges import RowRubric as RowRubric
 from .judges import RubricJudge as RubricJudge
 from .judges import ScriptedClient as ScriptedClient
 from .probes import probe as probe
+from .probes.certification import certify as certify
 from .report import Report as Report
 from .report import compare as compare
 from .report import read_report as read_report

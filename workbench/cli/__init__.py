@@ -1,4 +1,4 @@
-"""The command line: `workbench demo | open | validate | probe | run | check | serve | convert | formats | lab | sandbox | doctor`, a module per command or two."""
+"""The command line: `workbench demo | open | validate | probe | certify | run | check | serve | convert | formats | lab | sandbox | doctor`, a module per command or two."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Sequence
 
 import workbench as wb
-from workbench.cli import check, convert, demo, file_facts, probe, run, serve, support, validate
+from workbench.cli import certify, check, convert, demo, file_facts, probe, run, serve, support, validate
 from workbench.cli.options import COULD_NOT_RUN, EXIT_CODES, USAGE, CommandParser, UsageError, in_shell, say
 from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
 from workbench.core.packages import needed_packages
 
 _COMMANDS = (
-    demo.add, file_facts.add, validate.add, probe.add, run.add, check.add, serve.add, convert.add, support.add_formats, demo.add_lab, support.add_sandbox,
+    demo.add, file_facts.add, validate.add, probe.add, certify.add, run.add, check.add, serve.add, convert.add, support.add_formats, demo.add_lab, support.add_sandbox,
     support.add_doctor,
 )  # fmt: skip
 
@@ -55,7 +55,7 @@ def _run(options: argparse.Namespace) -> int:
         say(in_shell(f"workbench: {error}"), error=True)
         return COULD_NOT_RUN
     except (WorkbenchError, ValueError) as error:
-        say(f"workbench: {error}", error=True)
+        say(in_shell(f"workbench: {error}"), error=True)
         return COULD_NOT_RUN
     except KeyboardInterrupt:
         say("workbench: interrupted", error=True)

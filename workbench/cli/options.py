@@ -28,7 +28,8 @@ EXIT_CODES = """exit codes:
   2    wrong usage
   3    could not run: a file cannot be read or written, a judge cannot be reached,
        or rows were left out
-  4    inconclusive (`check`): more rows are needed; see its --inconclusive
+  4    inconclusive (`certify`, `check`): more rows are needed; see --inconclusive
+       of `check`
   130  interrupted
   141  the output pipe is closed"""
 
@@ -43,6 +44,7 @@ _OPTIONS = (
     (re.compile(r'\bSet on_error to "raise" or a number'), "--on-error NUMBER chooses one"),
     (re.compile(r"\bpass allow_unvalidated=True"), "--allow-unvalidated"),
     (re.compile(r"\bjoin='([\w.-]+)'"), r"--join \1"),
+    (re.compile(r"\bpass budget=([\d.]+), or confirm=True"), r"--budget \1, or --yes"),
 )
 """Settings in Python to the command line's options."""
 

@@ -31,7 +31,7 @@ Pair = tuple[int, str | None]
 _MAX_OWN = 12
 """Maximum completions of the data that are graded in one row. Workbench limit."""
 
-_NOT_TRIED = frozenset(
+NOT_TRIED = frozenset(
     {
         ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.SAMPLE, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER,
         ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_LIMIT, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.ENDPOINT,
@@ -186,9 +186,7 @@ class Board:
 def _outcome(row: int, grades: Grades) -> ProbeOutcome:
     error = grades.errors.get(row)
     if error is not None:
-        return ProbeOutcome(
-            np.nan, None, f"{error.kind}: {error.message}"[:300], error.kind not in _NOT_TRIED
-        )
+        return ProbeOutcome(np.nan, None, f"{error.kind}: {error.message}"[:300], error.kind not in NOT_TRIED)
     if grades.codes[row] != SCORED:
         return ProbeOutcome(np.nan, None, "", tried=False)
     verdict = int(grades.passed[row])

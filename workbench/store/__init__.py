@@ -1,4 +1,4 @@
-"""The store: graders with versions, judges' replies, labels, run summaries and saved views in SQLite or PostgreSQL."""
+"""The store: graders with versions, judges' replies, labels, run summaries, saved views and certifications in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from workbench.store.effective_labels import Label
 from workbench.store.graders import GraderEntry, GraderEvent, StoredGraders, check_name
 from workbench.store.label_table import Labels
 from workbench.store.listing import Listing
+from workbench.store.looks import Looks
 from workbench.store.replies import Replies
 from workbench.store.runs import Runs, StoredRun
 from workbench.store.schema import from_json, now, read, storable, to_json, views
@@ -159,6 +160,7 @@ class Store:
         labels: Labels of samples.
         runs: Summaries of runs.
         views: Views of the app that were saved under a name.
+        looks: Certifications, with the test rows that each used.
     """
 
     graders: StoredGraders
@@ -166,6 +168,7 @@ class Store:
     labels: Labels
     runs: Runs
     views: Views
+    looks: Looks
 
     def __init__(
         self, url: str | os.PathLike[str] = "sqlite:///workbench.db", *, timeout: float = 10.0
@@ -178,6 +181,7 @@ class Store:
         self.labels = Labels(self._database)
         self.runs = Runs(self._database)
         self.views = Views(self._database)
+        self.looks = Looks(self._database)
 
     @property
     def url(self) -> str:

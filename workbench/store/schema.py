@@ -58,7 +58,7 @@ def from_json(column: str) -> Any:
     return json.loads(read(column))
 
 
-VERSION = 7
+VERSION = 8
 
 _ADVISORY_LOCK = 0x67726164
 """PostgreSQL: two processes that prepare one database do it one after the other. The number is "grad" in ASCII."""
@@ -163,6 +163,19 @@ views = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("at", _TIME, nullable=False),
 )
+looks = sa.Table(
+    "workbench_looks",
+    metadata,
+    sa.Column("id", _NUMBER, primary_key=True),
+    sa.Column("at", _TIME, nullable=False),
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),
+    sa.Column("rows", sa.Text, nullable=False),
+    sa.Column("outcome", sa.String(64), nullable=False),
+    sa.Column("verdict", sa.String(40), nullable=False),
+)
+"""Certifications: each used the test rows whose digests are in `rows`, a JSON list, and `outcome` is a digest of their labels and
+the judge's verdicts. Rows are added, never changed."""
 
 
 def _add_drawn(connection: Connection) -> None:
@@ -199,6 +212,11 @@ def _add_tags(connection: Connection) -> None:
     connection.exec_driver_sql(f"ALTER TABLE {labels.name} ADD COLUMN tags TEXT NOT NULL DEFAULT ''")
 
 
+def _add_looks(connection: Connection) -> None:
+    """Version 8: the test rows that certifications used."""
+    looks.create(connection, checkfirst=True)
+
+
 STEPS: dict[int, Callable[[Connection], None]] = {
     2: _add_drawn,
     3: _add_digest,
@@ -206,6 +224,7 @@ STEPS: dict[int, Callable[[Connection], None]] = {
     5: lambda _: None,  # its tables are replaced by version 6
     6: _add_leases,
     7: _add_tags,
+    8: _add_looks,
 }
 """Version, to the step that upgrades to it from the one before."""
 

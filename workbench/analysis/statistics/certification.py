@@ -1,0 +1,208 @@
+"""Decisions about a rate and its limit, the rows that they take, and the difference of two shares.
+
+A rate is shown to reach its limit if the lower end of its interval does, and to miss it if the upper end does. Both are
+tests at one tail, 2.5 % by default: that of the 95 % intervals that are displayed. The tests are exact for independent rows
+(Clopper & Pearson 1934), so that their error is at most their level at every number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import betainc, ndtri
+
+from workbench.analysis.statistics import Floats, Interval
+from workbench.analysis.statistics.means import Share
+
+LEVEL = 0.025
+"""One-sided level of a first look: the tail of a 95 % interval."""
+POWER = 0.9
+"""Probability with which a verdict is reached at the planned rows, as in all plans of the workbench."""
+SUPPOSED = 0.95
+"""Rate that is supposed before anything is known of a judge: at 0.80 it takes 55 rows of a class."""
+MAX_ROWS = 1_000
+"""Maximum planned rows of one class: more are not worth labelling for one certificate."""
+_STEADY = 15  # consecutive numbers of rows that need the power: it has steps, since hits are whole numbers
+_CAUTION = 0.6
+"""Standard errors by which a plan assumes the rate to be closer to the limit than it is estimated."""
+
+
+def level_of_look(number: int) -> float:
+    """The one-sided level of the look with this number, from 1 on: 2.5 %, 0.83 %, 0.42 %, ...
+
+    2 * 2.5 % / (j (j + 1)) for look j. The sum over all looks is 5 %: a judge whose rate is exactly at the limit is certified with
+    a probability of at most 5 %, however often more rows are labelled.
+
+    Example:
+        >>> [round(level_of_look(number), 4) for number in (1, 2, 3)]
+        [0.025, 0.0083, 0.0042]
+    """
+    return 2 * LEVEL / (number * (number + 1))
+
+
+@lru_cache(maxsize=64)
+def hits_needed(limit: float, level: float = LEVEL) -> Floats:
+    """The fewest hits in 0, 1, ... rows with which a rate is shown to reach the limit, by number of rows; n + 1 if none does."""
+    n = np.arange(float(2 * MAX_ROWS))
+    # From the normal approximation to the exact number, in a few steps.
+    spread = np.sqrt(n * limit * (1 - limit))
+    hits = np.clip(np.floor(n * limit - ndtri(level) * spread), 0, n + 1)
+    while (high := (hits <= n) & (_tail(hits, n, limit) > level)).any():
+        hits = np.where(high, hits + 1, hits)
+    while (low := (hits > 0) & (_tail(hits - 1, n, limit) <= level)).any():
+        hits = np.where(low, hits - 1, hits)
+    found: Floats = np.asarray(hits, np.float64)
+    found.setflags(write=False)
+    return found
+
+
+def _tail(hits: Floats, n: Floats, rate: float) -> Floats:
+    """The chance of this number of hits or more."""
+    inside = np.clip(hits, 1, np.maximum(n, 1))
+    chances = np.where(hits <= 0, 1.0, betainc(inside, np.maximum(n - inside + 1, 1e-9), rate))
+    found: Floats = np.where(hits > n, 0.0, chances)
+    return found
+
+
+def most_hits_below(limit: float, level: float = LEVEL) -> Floats:
+    """The most hits in 0, 1, ... rows with which a rate is shown to miss the limit, by number of rows; -1 if none does."""
+    hits: Floats = np.arange(float(2 * MAX_ROWS)) - hits_needed(1 - limit, level)
+    return hits
+
+
+def rows_needed(
+    rate: float, limit: float, *, level: float = LEVEL, power: float = POWER, most: int = MAX_ROWS
+) -> int | None:
+    """Rows with which a rate of this size is shown to reach its limit, with this power; None if there are too many.
+
+    Args:
+        rate: The supposed rate.
+        limit: Its limit.
+        level: One-sided.
+        power: Probability that it is shown.
+        most: Maximum number of rows.
+
+    Example:
+        >>> rows_needed(0.95, 0.8), rows_needed(0.9, 0.8)
+        (55, 149)
+    """
+    if rate <= limit:
+        return None
+    n = np.arange(1.0, most + _STEADY)
+    return _first_steady(_tail(hits_needed(limit, level)[1 : len(n) + 1], n, rate), power)
+
+
+def supposed_rate(limit: float) -> float:
+    """The rate that is supposed of an unknown judge: 0.95, or half-way from a higher limit to 1."""
+    return max(SUPPOSED, (1 + limit) / 2)
+
+
+def more_rows(
+    hits: float, n: float, limit: float, *, level: float = LEVEL, power: float = POWER, most: int = MAX_ROWS
+) -> int | None:
+    """Further rows with which it is decided on which side of its limit a rate is; None if it cannot be planned.
+
+    The current rows count, too. The rate is assumed to be 0.6 standard errors closer to the limit than its estimate (plans
+    are made if the result is not yet clear, and estimates that look clear are often so by chance); if that is beyond the
+    limit, to be its estimate.
+
+    Args:
+        hits: Current hits; may be a fraction, for effective counts.
+        n: Current rows.
+        limit: The rate's limit.
+        level: One-sided, of the next look.
+        power: Probability that it is decided.
+        most: Maximum number of further rows.
+    """
+    if n < 1:
+        return rows_needed(supposed_rate(limit), limit, level=level, power=power, most=most)
+    smoothed = (hits + 1) / (n + 2)
+    caution = _CAUTION * math.sqrt(smoothed * (1 - smoothed) / (n + 2))
+    is_above, estimate = hits / n > limit, min(hits / n, 1.0)
+    rates = (estimate - caution, estimate) if is_above else (estimate + caution, estimate)
+    rate = next((rate for rate in rates if (rate > limit) == is_above and rate != limit), limit)
+    more = np.arange(1.0, most + _STEADY)
+    first = min(math.floor(n), MAX_ROWS) + 1
+    total = slice(first, first + len(more))
+    if is_above:
+        chances = _tail(
+            hits_needed(limit, level)[total] - math.floor(hits), more[: 2 * MAX_ROWS - first], rate
+        )
+    else:
+        most_hits = most_hits_below(limit, level)[total] - math.ceil(hits)
+        chances = 1 - _tail(most_hits + 1, more[: 2 * MAX_ROWS - first], rate)
+    return _first_steady(chances, power)
+
+
+def _first_steady(chances: Floats, power: float) -> int | None:
+    """The first number of rows from which on the next ones have the power, too."""
+    enough = np.convolve(chances >= power, np.ones(_STEADY), "valid") == _STEADY
+    return int(np.argmax(enough)) + 1 if enough.any() else None
+
+
+def reaches(rate: Share, limit: float, level: float = LEVEL) -> bool:
+    """Whether a rate is shown to be at the limit or above it."""
+    return rate.n > 0 and rate.p_above(limit) <= level
+
+
+def p_reaches(rate: Share, limit: float) -> float:
+    """One-sided p value of "the rate is at least the limit"; 1.0 without rows."""
+    return rate.complement.p_above(1 - limit) if rate.n else 1.0
+
+
+def lower_bound(rate: Share, level: float = LEVEL) -> float:
+    """The one-sided lower bound of a rate; 0 without rows."""
+    return rate.interval(1 - 2 * level).lo
+
+
+@dataclass(frozen=True, eq=False)
+class ShareGap:
+    """The difference of the shares of two separate sets of rows, first less second.
+
+    The interval is that of Zou & Donner 2008 ("Construction of confidence limits about effect measures", the method of variance
+    estimates recovery; Newcombe 1998 for shares), made from the exact interval of each share rather than from Wilson's: it has
+    a positive width if no row, or every row, is a hit. `benchmarks/certifying.py` has its coverage.
+
+    Attributes:
+        first: One share.
+        second: The other.
+    """
+
+    first: Share
+    second: Share
+
+    @property
+    def value(self) -> float:
+        """NaN if there are no rows on one side."""
+        return self.first.value - self.second.value
+
+    @property
+    def n(self) -> int:
+        """Rows of both."""
+        return self.first.n + self.second.n
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """The two-sided interval; -1 to 1 if there are no rows on one side."""
+        if not (self.first.n and self.second.n):
+            return Interval(-1.0, 1.0)
+        a, b = self.first.interval(confidence), self.second.interval(confidence)
+        p, q = self.first.value, self.second.value
+        low = self.value - math.hypot(p - a.lo, b.hi - q)
+        return Interval(max(-1.0, low), min(1.0, self.value + math.hypot(a.hi - p, q - b.lo)))
+
+    def p_above(self, margin: float) -> float:
+        """One-sided p value of "the difference is at most the margin"; 1.0 if it is above 5 %, where no test uses its size."""
+        if not (self.first.n and self.second.n) or self.value <= margin or self.interval(0.9).lo <= margin:
+            return 1.0
+        low, high = 1e-9, 0.05
+        for _ in range(20):
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self.interval(1 - 2 * middle).lo > margin else (middle, high)
+        return high
+
+    def is_within(self, margin: float, level: float = 0.05) -> bool:
+        """Whether the difference is shown to be at most the margin (one-sided)."""
+        return bool(self.first.n and self.second.n) and self.interval(1 - 2 * level).hi <= margin
