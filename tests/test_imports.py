@@ -11,7 +11,7 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 LATE = {
     # `import workbench` loads no IPython.
-    "__init__.py": {"workbench.app.widgets.notebook"},
+    "__init__.py": {"workbench.app.widgets.notebook", "workbench.core.packages"},
     # `workbench --help` answers before pandas is loaded.
     "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo"},
@@ -56,6 +56,7 @@ LATE = {
     "run/whole_run.py": {"workbench.run.cluster"},
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "run/part_run.py": {"workbench.run.run_file", "workbench.store"},
+    "probes/certification/identity.py": {"workbench.store.looks"},
     # pandas takes a third of a second, and these tables are rarely asked for.
     "deploy/reward/stats.py": {"workbench.core.safe_frame"},
     "store/label_table.py": {"workbench.core.safe_frame"},

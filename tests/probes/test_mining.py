@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.probes.shapes import PLAIN, learned, mine, shapes_for
+from workbench.probes.completion_forms import PLAIN, learned, shapes_for
+from workbench.probes.shapes import mine
 
 SOURCE = '''
 import re

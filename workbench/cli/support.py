@@ -8,6 +8,7 @@ import platform
 import workbench as wb
 from workbench.cli.options import Commands, add_json, say
 from workbench.cli.output import print_json
+from workbench.core.packages import OPTIONAL, is_installed
 
 
 def add_formats(commands: Commands) -> None:
@@ -66,8 +67,6 @@ def add_doctor(commands: Commands) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     """Print versions, the isolation level and optional packages; what is missing is not an error."""
-    from workbench.core.packages import OPTIONAL, is_installed
-
     level = wb.sandbox_info()
     facts = {
         "workbench": wb.__version__, "python": platform.python_version(),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from workbench.core.errors import FormatError, SamplesError
 from workbench.core.thread import StringThread
@@ -14,9 +14,6 @@ from workbench.data.samples import Sample
 from workbench.data.samples.sample import digest_of
 from workbench.judges.protocol import Messages, Reply
 from workbench.judges.verdicts import AnswerError
-
-if TYPE_CHECKING:
-    from workbench.judges.kinds import Judge
 
 _REQUIRED, _OPTIONAL = ("input", "output", "reply"), ("reference", "metadata")
 _SHAPE = "{input: text or [{role, content}], output: text, reply: object or text, reference?, metadata?}"
@@ -95,7 +92,7 @@ def show_examples(cls: J) -> J:
 
 def _showing(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def shown(self: Judge, sample: Any) -> Any:
+    def shown(self: Any, sample: Any) -> Any:
         requests = method(self, sample)
         shots = _shots(self)
         if not shots or not requests:
@@ -113,7 +110,7 @@ def _with_shots(messages: Messages, shots: Messages) -> Messages:
     return [*messages[:-1], *(dict(one) for one in shots), messages[-1]]
 
 
-def _shots(judge: Judge) -> Messages:
+def _shots(judge: Any) -> Messages:
     """The requests and replies of a judge's examples; made once for each judge."""
     if not judge.examples or judge.has_own_examples:
         return []
@@ -131,7 +128,7 @@ def _shots(judge: Judge) -> Messages:
     return known
 
 
-def check_examples(judge: Judge) -> None:
+def check_examples(judge: Any) -> None:
     """Refuse an example whose request cannot be made, or whose reply the judge could not read.
 
     Raises:
@@ -154,7 +151,7 @@ def check_examples(judge: Judge) -> None:
             ) from None
 
 
-def is_example(judge: Judge, sample: Sample) -> bool:
+def is_example(judge: Any, sample: Sample) -> bool:
     """Whether a row is one of the judge's examples: it has the same conversation."""
     if not judge.examples:
         return False

@@ -10,6 +10,7 @@ from typing import Any
 from workbench.analysis.labels import read_labels
 from workbench.data.samples import Samples
 from workbench.probes.board import Board, ProbeOutcome
+from workbench.probes.completion_forms import FREE, OWN_FORM, PLAIN, CompletionForm, shapes_for
 from workbench.probes.references import (
     HALF,
     MOST,
@@ -24,16 +25,7 @@ from workbench.probes.references import (
     texts_in,
     wrong_completions,
 )
-from workbench.probes.shapes import (
-    FREE,
-    OWN_FORM,
-    PLAIN,
-    CompletionForm,
-    Mined,
-    number_with_words,
-    plainly,
-    shapes_for,
-)
+from workbench.probes.shapes import Mined, number_with_words, plainly
 from workbench.probes.variants import ProbeRow
 
 _FORMS = 8

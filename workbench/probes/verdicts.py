@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from workbench.analysis.finding import Finding, Severity
 from workbench.core.display_text import counted, one_line
 from workbench.probes.causes import ANY_ANSWER, NOTHING, fails_always, follows_from, leading
+from workbench.probes.completion_forms import PLAIN
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.references import HALF, MOST
-from workbench.probes.shapes import PLAIN
 from workbench.probes.tried import Family
 
 _FEW_FAILURES = 3

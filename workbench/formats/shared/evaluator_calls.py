@@ -14,7 +14,7 @@ from workbench.formats.shared.evaluator_rules import (
     EVALUATORS,
     OWN,
     PACKAGES,
-    Call,
+    EvaluatorCall,
     NotReadError,
     way_to_bring,
 )
@@ -59,7 +59,7 @@ def evaluators_in(text: str, where: str) -> list[Entry]:
     return list(entries.values())
 
 
-def _made(call: Call) -> Entry | str:
+def _made(call: EvaluatorCall) -> Entry | str:
     """The entry of an evaluator, or the way to bring its rule."""
     try:
         made = EVALUATORS[call.package, call.name](call)
@@ -75,7 +75,7 @@ def has_evaluators(text: str) -> bool:
     return bool(_evaluators(text)[0])
 
 
-def _evaluators(text: str) -> tuple[list[Call], list[Refused]]:
+def _evaluators(text: str) -> tuple[list[EvaluatorCall], list[Refused]]:
     """The evaluators of a file that are read, in order, and the others."""
     tree = parsed(text) if any(name in text for name in PACKAGES) else None
     imports = {} if tree is None else _imports(tree)
@@ -93,7 +93,7 @@ def _evaluators(text: str) -> tuple[list[Call], list[Refused]]:
     listed = {
         id(one) for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple) for one in node.elts
     }
-    calls: dict[tuple[int, int], Call] = {}
+    calls: dict[tuple[int, int], EvaluatorCall] = {}
     refused = list(_own(tree, imports))
     for node in _expressions(tree):
         target = node.func if isinstance(node, ast.Call) else node
@@ -109,7 +109,7 @@ def _evaluators(text: str) -> tuple[list[Call], list[Refused]]:
     return _once([calls[at] for at in sorted(calls)]), refused
 
 
-def _once(calls: Sequence[Call]) -> list[Call]:
+def _once(calls: Sequence[EvaluatorCall]) -> list[EvaluatorCall]:
     """The evaluators without the names of classes that are made elsewhere, with their arguments."""
     made = {(call.package, call.name) for call in calls if call.is_made}
     return [call for call in calls if call.is_made or (call.package, call.name) not in made]
@@ -167,7 +167,9 @@ def _is_result(node: ast.expr) -> bool:
     )
 
 
-def _call(node: ast.expr, place: tuple[str, str], variable: str, constants: Mapping[str, ast.expr]) -> Call:
+def _call(
+    node: ast.expr, place: tuple[str, str], variable: str, constants: Mapping[str, ast.expr]
+) -> EvaluatorCall:
     given: dict[str, Any] = {}
     unknown = []
     is_made = isinstance(node, ast.Call)
@@ -182,7 +184,7 @@ def _call(node: ast.expr, place: tuple[str, str], variable: str, constants: Mapp
             unknown.append(name)
         else:
             given[name] = found
-    return Call(*place, node.lineno, variable, given, tuple(unknown), is_made)
+    return EvaluatorCall(*place, node.lineno, variable, given, tuple(unknown), is_made)
 
 
 def _literal(node: ast.expr) -> Any:

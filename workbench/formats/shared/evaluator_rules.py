@@ -41,7 +41,7 @@ class NotReadError(Exception):
 
 
 @dataclass(frozen=True)
-class Call:
+class EvaluatorCall:
     """One evaluator of a file.
 
     Attributes:
@@ -116,7 +116,7 @@ def levenshtein(output: str, expected: str) -> float:
 '''
 
 
-def _levenshtein(call: Call) -> Grader:
+def _levenshtein(call: EvaluatorCall) -> Grader:
     return FunctionGrader.from_source(
         with_call(_DISTANCE, "levenshtein"), name=call.name, signature="thread", function="_by_names_grade",
         description=f"{CALLED_BY_NAMES}: output is the completion, expected is the reference",
@@ -130,7 +130,9 @@ _VARIABLES = {
 """Variables of the packages' prompts, and those of `RubricJudge`."""
 
 
-def _prompted(call: Call, prompt: str, pattern: str, ending: str, passes: float | None = 0.5) -> Entry:
+def _prompted(
+    call: EvaluatorCall, prompt: str, pattern: str, ending: str, passes: float | None = 0.5
+) -> Entry:
     """A judge with the author's prompt, whose variables are translated.
 
     Args:
@@ -169,7 +171,7 @@ _MUSTACHE = r"\{\{\{?\s*(\w+)\s*\}?\}\}"
 _BRACES = r"(?<!\{)\{(\w+)\}(?!\})"
 
 
-def _classifier(call: Call) -> Entry:
+def _classifier(call: EvaluatorCall) -> Entry:
     scores = call.get("choice_scores", 2)
     if not isinstance(scores, dict) or not all(
         isinstance(one, int | float) and 0 <= one <= 1 for one in scores.values()
@@ -179,7 +181,7 @@ def _classifier(call: Call) -> Entry:
     return _prompted(call, call.text("prompt_template", 1), _MUSTACHE, f"The score is {told}.")
 
 
-def _as_judge(call: Call) -> Entry:
+def _as_judge(call: EvaluatorCall) -> Entry:
     if (
         call.get("output_schema") is not None
         or call.get("few_shot_examples") is not None
@@ -203,7 +205,7 @@ _PASSING = ("yes", "true", "pass", "passed", "correct", "good")
 _FAILING = ("no", "false", "fail", "failed", "incorrect", "bad")
 
 
-def _make_judge(call: Call) -> Entry:
+def _make_judge(call: EvaluatorCall) -> Entry:
     kind = call.get("feedback_value_type", default=("yes", "no"))
     labels = ("true", "false") if kind == "bool" else ("yes", "no") if kind == "str" else kind
     scores = [str(one).casefold() for one in labels] if isinstance(labels, tuple) else []
@@ -215,7 +217,7 @@ def _make_judge(call: Call) -> Entry:
     return _prompted(call, call.text("instructions"), _MUSTACHE, f"The score is {told}.")
 
 
-def _geval(call: Call) -> Entry:
+def _geval(call: EvaluatorCall) -> Entry:
     if call.get("rubric") is not None:
         raise NotReadError("write its criteria and its rubric as wb.RubricJudge(prompt)")
     steps = call.get("evaluation_steps")
@@ -228,18 +230,18 @@ def _geval(call: Call) -> Entry:
     return Entry(RubricJudge(text, name=call.title, model=call.model, pass_threshold=threshold))
 
 
-def _of_documents(kind: Callable[..., Grader]) -> Callable[[Call], Entry]:
-    def make(call: Call) -> Entry:
+def _of_documents(kind: Callable[..., Grader]) -> Callable[[EvaluatorCall], Entry]:
+    def make(call: EvaluatorCall) -> Entry:
         return Entry(kind(name=call.title, model=call.model), pass_threshold=call.get("threshold", 0, 0.5))
 
     return make
 
 
-def _without_threshold(kind: Callable[..., Grader]) -> Callable[[Call], Grader]:
+def _without_threshold(kind: Callable[..., Grader]) -> Callable[[EvaluatorCall], Grader]:
     return lambda call: kind(name=call.title)
 
 
-def _guidelines(call: Call) -> Grader:
+def _guidelines(call: EvaluatorCall) -> Grader:
     told = call.get("guidelines")
     text = "\n".join(told) if isinstance(told, list) and all(isinstance(one, str) for one in told) else told
     if not isinstance(text, str) or not text.strip():
@@ -247,12 +249,12 @@ def _guidelines(call: Call) -> Grader:
     return BinaryJudge(text, name=call.title, model=call.model)
 
 
-def _pattern(call: Call) -> Grader:
+def _pattern(call: EvaluatorCall) -> Grader:
     pattern = rf"\A\s*(?:{call.text('pattern', 0)})\s*\Z"
     return Regex(pattern, ignore_case=bool(call.get("ignore_case", 1, False)), name=call.title)
 
 
-EVALUATORS: Mapping[tuple[str, str], Callable[[Call], Grader | Entry]] = {
+EVALUATORS: Mapping[tuple[str, str], Callable[[EvaluatorCall], Grader | Entry]] = {
     ("autoevals", "Levenshtein"): _levenshtein,
     ("autoevals", "LevenshteinScorer"): _levenshtein,
     ("autoevals", "ExactMatch"): lambda call: ExactMatch(trim=False, name=call.title),

@@ -38,7 +38,7 @@ _ALONE = "the only completion of its prompt, so there is nothing to compare it w
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairComparison:
     """One pair, judged in both orders.
 
     Attributes:
@@ -279,12 +279,12 @@ class _PairRun:
         await asyncio.gather(*stopped, return_exceptions=True)
         return [None if task.cancelled() else task.result() for task in tasks]
 
-    async def _group(self, group: Sequence[int]) -> list[Comparison]:
+    async def _group(self, group: Sequence[int]) -> list[PairComparison]:
         """The comparisons of one prompt's completions."""
         if self._ladder.design == "all":
             pairs = [(a, b) for place, a in enumerate(group) for b in group[place + 1 :]]
             return list(await asyncio.gather(*(self._pair(*pair) for pair in pairs)))
-        comparisons: list[Comparison] = []
+        comparisons: list[PairComparison] = []
         rounds = self._ladder.rounds or math.ceil(math.log2(len(group))) + 1
         for _ in range(rounds):
             order = np.argsort(-_strengths(group, comparisons), kind="stable")
@@ -294,15 +294,15 @@ class _PairRun:
             comparisons += await asyncio.gather(*(self._pair(*pair) for pair in pairs))
         return comparisons
 
-    async def _pair(self, a: int, b: int) -> Comparison:
+    async def _pair(self, a: int, b: int) -> PairComparison:
         try:
             rival = self._ladder.grader.judged_text(self._samples[b])
         except Exception as error:  # noqa: BLE001 (an extractor of the user)
-            return Comparison(a, b, Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}"))
+            return PairComparison(a, b, Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}"))
         grade = await self._compare(self._samples[a], rival)
         self._done += 1
         self._control.progress(min(self._done, len(self._samples)), 0)
-        return Comparison(a, b, grade)
+        return PairComparison(a, b, grade)
 
     async def _compare(self, sample: Sample, rival: str) -> Grade:
         async with self._places:
@@ -320,7 +320,7 @@ class _PairRun:
         except SampleError as error:
             return Grade.failed(ErrorKind.SAMPLE, str(error))
         grades = await asyncio.gather(*(self._compare(self._samples[at], anchor) for anchor in anchors))
-        comparisons = [Comparison(0, number, grade) for number, grade in enumerate(grades, 1)]
+        comparisons = [PairComparison(0, number, grade) for number, grade in enumerate(grades, 1)]
         stopped = _error_of_run(comparisons)
         if stopped is not None or not _known(comparisons):
             return _with_costs(
@@ -333,7 +333,7 @@ class _PairRun:
         reasoning = _counts_text(metadata, len(_known(comparisons)), "anchors")
         return _with_costs(Grade(share, reasoning=reasoning, metadata=metadata), comparisons)
 
-    def _graded(self, group: Sequence[int], comparisons: Sequence[Comparison]) -> Iterator[Grade]:
+    def _graded(self, group: Sequence[int], comparisons: Sequence[PairComparison]) -> Iterator[Grade]:
         """The grade of each completion of a prompt; one without any result has no rank, and is not ranked among the others."""
         names = {at: self._samples[at].id for at in group}
         known = {at for one in _known(comparisons) for at in (one.a, one.b)}
@@ -370,17 +370,17 @@ def _with_rival(sample: Sample, rival: str) -> Sample:
     return replace(sample, thread=shown)
 
 
-def _known(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def _known(comparisons: Sequence[PairComparison]) -> list[PairComparison]:
     return [one for one in comparisons if one.grade.score is not None]
 
 
-def _error_of_run(comparisons: Sequence[Comparison]) -> GradeError | None:
+def _error_of_run(comparisons: Sequence[PairComparison]) -> GradeError | None:
     """Why comparisons were not sent, such as an exhausted budget; None if all were."""
     errors = (one.grade.error for one in comparisons)
     return next((error for error in errors if error is not None and error.kind in NOT_GRADED), None)
 
 
-def _failure(comparisons: Sequence[Comparison]) -> Grade:
+def _failure(comparisons: Sequence[PairComparison]) -> Grade:
     """The failed grade of a completion without any result."""
     errors = [one.grade.error for one in comparisons if one.grade.error is not None]
     if not errors:
@@ -393,7 +393,7 @@ def _counts_text(metadata: Mapping[str, Any], n: int, rivals: str) -> str:
     return f"won {metadata['wins']}, tied {metadata['ties']}, lost {metadata['losses']} against {n} {rivals}, both orders counted"
 
 
-def _strengths(group: Sequence[int], comparisons: Sequence[Comparison]) -> NDArray[np.float64]:
+def _strengths(group: Sequence[int], comparisons: Sequence[PairComparison]) -> NDArray[np.float64]:
     """Strength of each completion of a group, 0 for all without comparisons."""
     known, place = _known(comparisons), {at: number for number, at in enumerate(group)}
     if not known:
@@ -407,7 +407,7 @@ def _strengths(group: Sequence[int], comparisons: Sequence[Comparison]) -> NDArr
     return strengths
 
 
-def _record(at: int, comparisons: Sequence[Comparison], names: Mapping[int, str]) -> dict[str, Any]:
+def _record(at: int, comparisons: Sequence[PairComparison], names: Mapping[int, str]) -> dict[str, Any]:
     """Counts over both orders, and the comparisons that this completion lists."""
     known = _known(comparisons)
     results = [r if one.a == at else 1 - r for one in known for r in one.results]
@@ -421,7 +421,7 @@ def _record(at: int, comparisons: Sequence[Comparison], names: Mapping[int, str]
     return {**counts, "comparisons": listed, "failed_comparisons": failed}
 
 
-def _with_costs(grade: Grade, comparisons: Sequence[Comparison]) -> Grade:
+def _with_costs(grade: Grade, comparisons: Sequence[PairComparison]) -> Grade:
     """The grade with time, tokens and cost of the comparisons that it lists."""
     grades = [one.grade for one in comparisons]
     is_cached = bool(grades) and all(one.metadata.get("cached") for one in grades)

@@ -40,10 +40,10 @@ from workbench.probes.certification.identity import (
     split_counts,
     split_of_rows,
 )
+from workbench.probes.certification.judge_certificate import Certification as Certification
 from workbench.probes.certification.judged_rows import JudgedRows, stored_grades, verdicts_of
 from workbench.probes.certification.prompt_words import prompt_check
 from workbench.probes.certification.replacement import replacement
-from workbench.probes.certification.result import Certification as Certification
 from workbench.probes.certification.settings import (
     CHECKS,
     CertifySettings,

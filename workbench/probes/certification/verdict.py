@@ -26,8 +26,7 @@ from workbench.probes.board import NOT_TRIED
 from workbench.probes.certification.check import FAIL, JudgeCheck, counts, decided, share_check, untested
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import DEV, EarlierLooks
-from workbench.probes.certification.judged_rows import JudgedRows
-from workbench.probes.certification.result import (
+from workbench.probes.certification.judge_certificate import (
     CERTIFIED,
     NOT_CERTIFIED,
     UNDECIDED,
@@ -35,6 +34,7 @@ from workbench.probes.certification.result import (
     JudgeRates,
     needs_phrase,
 )
+from workbench.probes.certification.judged_rows import JudgedRows
 from workbench.report import Report
 
 _FAILING = 0.02

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from workbench.probes.shapes import FREE, PADDING, number_in
+from workbench.probes.completion_forms import FREE
+from workbench.probes.shapes import PADDING, number_in
 from workbench.probes.variants import ProbeRow, variant
 
 _STRIP = "strip the completion before comparing"
