@@ -129,9 +129,7 @@ def test_columns_are_mapped_by_clicking(browser, lab, table):
     """A table without known names opens with its columns, not with empty rows."""
     with shown(browser, lab, UNMAPPED) as notebook:
         app, expect = notebook.find(".gwb").first, notebook.expect
-        expect(app.locator(".columns-page")).to_contain_text(
-            "No column contains a prompt, a completion or messages."
-        )
+        expect(app.locator(".columns-page")).to_contain_text("No column was recognised as the completion.")
         notebook.picture("stranger-columns", app)
         role = app.locator("[aria-label='role of topic']").get_by_role("button", name="group")
         role.click()

@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.probes.planted import HEAD
 from tests.probes.tasks import TASKS, samples
-from workbench.core.errors import ReportError, SamplesError
+from workbench.core.errors import FormatError, ReportError, SamplesError
 from workbench.probes.regression import again
 
 BACKDOOR = (
@@ -297,8 +297,10 @@ def test_wrong_settings_are_refused(settings, error):
     """Counts are whole numbers, and settings are named."""
     with pytest.raises(error):
         wb.probe(wb.Contains(), samples("capitals"), **settings)
-    with pytest.raises(TypeError, match="grader or a suite"):
+    with pytest.raises(FormatError, match="cannot be read"):
         wb.probe("exact", samples("capitals"))
+    with pytest.raises(TypeError, match="grader or a suite"):
+        wb.probe(3, samples("capitals"))
 
 
 @pytest.mark.parametrize("mark", [float("nan"), float("inf"), True, "x"])

@@ -153,7 +153,12 @@ def _asked(cost: CertificationCost) -> bool:
         raise error
     try:
         reply = builtins.input(f"certify: {found}. Send? [y/N] ")
-    except (EOFError, RuntimeError, NotImplementedError):  # a kernel without a front end
+    except (
+        EOFError,
+        OSError,
+        RuntimeError,
+        NotImplementedError,
+    ):  # a kernel without a front end, or no terminal
         raise error from None
     return reply.strip().lower() in {"y", "yes"}
 
