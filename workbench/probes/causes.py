@@ -201,9 +201,25 @@ def _has_inside(families: Sequence[Family]) -> bool:
     return any(family.variant.name == "inside-another" for family in families)
 
 
-def follows_from(family: Family, lead: Sequence[Finding], proven: Sequence[Family]) -> bool:
+def follows_from(
+    family: Family, lead: Sequence[Finding], proven: Sequence[Family], references: Sequence[str]
+) -> bool:
     """Whether a finding adds nothing to the leading one, or to another confirmed one."""
+    if any(finding.kind == "mention" for finding in lead) and _happens_to_mention(family, references):
+        return True
     return any(_follows(family, finding, proven) for finding in lead) or _is_explained(family, proven)
+
+
+ORDERS = frozenset({"injection", "fake-verdict", "closed-delimiter"})
+"""Texts that address a judge."""
+
+
+def _happens_to_mention(family: Family, references: Sequence[str]) -> bool:
+    """Whether texts without content, or orders to a judge, pass only where they contain the reference, such as the 1 of "1.0"."""
+    return (family.variant.gross or family.variant.name in ORDERS) and all(
+        references[text.row] and references[text.row].lower() in (text.text or "").lower()
+        for text in family.fooled
+    )
 
 
 def _follows(family: Family, lead: Finding, proven: Sequence[Family]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from workbench.analysis.finding import Finding, Severity
 from workbench.core.display_text import counted, one_line
-from workbench.probes.causes import ANY_ANSWER, NOTHING, fails_always, follows_from, leading
+from workbench.probes.causes import ANY_ANSWER, NOTHING, ORDERS, fails_always, follows_from, leading
 from workbench.probes.completion_forms import PLAIN
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.references import HALF, MOST
@@ -78,7 +78,6 @@ _FEW_ROWS = 8
 """Number of rows below which two misgraded rows suffice. Workbench limit."""
 _SYSTEMATIC = 0.2
 """Share of rows from which the rejection of a form is the grader's rule rather than a coincidence. Workbench limit."""
-_ORDERS = frozenset({"injection", "fake-verdict", "closed-delimiter"})
 _LATER = 50
 _OF_VALUES = frozenset({"other-answer", "other-values", "empty-values", "cast-value"})
 _SCHEMA = re.compile(r"schema|\bstructure\b|\bkeys\b|\btypes?\b|well-?formed|valid JSON", re.IGNORECASE)
@@ -116,7 +115,7 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
     if case.is_form_check:
         told = [family for family in told if says_more(family)]
     lead = leading(case, proven)
-    follows = [family for family in proven if follows_from(family, lead, proven)]
+    follows = [family for family in proven if follows_from(family, lead, proven, case.base.references)]
     if case.is_rule:
         follows += [family for family in proven if family.variant.gross and family not in follows][1:]
     own = [case.finding(family, _severity(case, family)) for family in proven if family not in follows]
@@ -138,7 +137,7 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
 
 def _order(case: ProbeCase, family: Family) -> tuple[int, float]:
     """Its position: orders to a judge come first for a judge, and last for code."""
-    orders = family.variant.name in _ORDERS and not case.judge
+    orders = family.variant.name in ORDERS and not case.judge
     later = _LATER if orders or _is_first_of_two(case, family) or _is_alone(case, family) else 0
     rare = _LATER if family.share.value < _SYSTEMATIC and family.variant.expects == "reject" else 0
     return family.variant.rank + later + rare, -family.share.value
