@@ -480,6 +480,13 @@ def test_a_program_cannot_end_the_process_of_a_live_function():
     assert any("own_process=True" in note for note in probe.run_notes)
 
 
+def test_only_graders_in_this_process_are_spared():
+    """A function in a process of its own, and captured source, get every text."""
+    assert wb.CustomGrader(_runs_programs).runs_in_process
+    assert not wb.CustomGrader(_runs_programs, own_process=True).runs_in_process
+    assert not wb.Contains().runs_in_process
+
+
 def _counts_digits(completions, **kwargs):
     answers = [
         completion[0]["content"].split("<answer>")[-1].split("</answer>")[0] for completion in completions

@@ -192,6 +192,11 @@ class Grader(ABC):
         return False
 
     @property
+    def runs_in_process(self) -> bool:
+        """Whether a user's function is called in this process, which it could end."""
+        return False
+
+    @property
     def at_once(self) -> int:
         """Number of rows graded concurrently in `grade_all`."""
         return _CONCURRENT

@@ -41,10 +41,10 @@ NOT_TRIED = frozenset(
 
 
 _ENDS = re.compile(r"\b_exit\(|\bos\.(?:abort|kill)\b")
-"""Calls in a program that no handler can catch: in a function that runs completions, they would end the user's own process."""
+"""Calls that no handler can catch: a grader that runs completions in this process would end it."""
 _NOT_ENDED = (
-    "Programs that end their process were not graded, since the function runs in this process: "
-    "probe CustomGrader(function, own_process=True) to try them."
+    "Programs that end their process were not graded, since the grader's code runs in this process: "
+    "CustomGrader(function, own_process=True) calls a function in another one."
 )
 
 
@@ -112,16 +112,13 @@ class Board:
     @cached_property
     def _runs_here(self) -> bool:
         """Whether a function of the user is called in this process, which a program in a completion could end."""
-        inner = [part for entry in self.suite.entries for part in parts(entry.grader)]
-        return any(isinstance(part, CustomGrader) and not part.own_process for part in inner)
+        return any(part.runs_in_process for entry in self.suite.entries for part in parts(entry.grader))
 
     def grade(self, pairs: Iterable[Pair]) -> None:
         """Grade the pairs that have no grade yet, in one run."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.outcomes]
-        if ending := [pair for pair in new if self._runs_here and _ENDS.search(pair[1] or "")]:
-            self.outcomes |= dict.fromkeys(ending, ProbeOutcome(math.nan, tried=False))
-            self.notes += [note for note in (_NOT_ENDED,) if note not in self.notes]
-            new = [pair for pair in new if pair not in self.outcomes]
+        if self._runs_here:
+            new = self._without_ending(new)
         if not new or self.stopped:
             return
         report = self._run(new, self._heard)
@@ -137,6 +134,14 @@ class Board:
         self.stopped = self.stopped or any(
             note.startswith(("Interrupted", "Budget exhausted")) for note in report.notes
         )
+
+    def _without_ending(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """The pairs whose text cannot end the process; the others count as not tried."""
+        ending = [pair for pair in pairs if _ENDS.search(pair[1] or "")]
+        self.outcomes |= dict.fromkeys(ending, ProbeOutcome(math.nan, tried=False))
+        if ending and _NOT_ENDED not in self.notes:
+            self.notes.append(_NOT_ENDED)
+        return [pair for pair in pairs if pair not in self.outcomes]
 
     def changed(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Those of some graded pairs that get another score when they are graded again, in the opposite order."""

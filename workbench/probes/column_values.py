@@ -152,8 +152,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _is_needed(board: Board, base: Base, value: _Value) -> bool:
-    graded = (value.row, value.without) in board.outcomes
-    return graded and not base.rule.takes(board, value.row, value.without)
+    return base.rule.turns_down(board, value.row, value.without)
 
 
 def _omitted(board: Board, base: Base, values: Sequence[_Value]) -> FlaggedPairs:

@@ -72,8 +72,16 @@ def controlled(board: Board, base: Base) -> list[Family]:
     return families_of_pairs(board, base, made)
 
 
-def _takes(board: Board, base: Base, row: ProbeRow, text: str) -> bool:
-    return (row.number, text) in board.outcomes and base.rule.takes(board, row.number, text)
+_Changed = tuple[ProbeRow, str, str]
+"""A row, the control, and the text that is wrong if the control is rejected."""
+
+
+def _with_controls(board: Board, base: Base, variant: Variant, changed: Sequence[_Changed]) -> FlaggedPairs:
+    """The texts, flagged where their control is rejected."""
+    board.grade([(row.number, control) for row, control, _ in changed])
+    return variant, {
+        (row.number, text): base.rule.turns_down(board, row.number, control) for row, control, text in changed
+    }
 
 
 def _texts(value: Any, depth: int = 3) -> Iterator[str]:
@@ -93,7 +101,7 @@ _NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![\w]|[.,:]\d)")
 
 def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """A number that the row states without its last or first digit; the control is another number, which has to be rejected."""
-    changed: list[tuple[ProbeRow, str, str]] = []
+    changed: list[_Changed] = []
     for row in rows:
         stated = {*_NUMBER.findall(" ".join([row.conversation, *_texts(row.columns)]))}
         for text in row.shortest_accepted():
@@ -107,11 +115,7 @@ def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                         if part not in stated and part[0] != "0" and int(part) != int(found[0])
                     ]
                     changed += [(row, control, f"{before}{part}{after}") for part in parts]
-    board.grade([(row.number, control) for row, control, _ in changed])
-    return PART, {
-        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
-        for row, control, text in changed
-    }
+    return _with_controls(board, base, PART, changed)
 
 
 _LAST_NUMBER = re.compile(r"(?<![\w.,/\[])\d+(?=[^\w]*\Z)")
@@ -119,7 +123,7 @@ _LAST_NUMBER = re.compile(r"(?<![\w.,/\[])\d+(?=[^\w]*\Z)")
 
 def _copied(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Completions that end with a number which is not in the prompt, with one of the prompt's; another number has to be rejected."""
-    changed: list[tuple[ProbeRow, str, str]] = []
+    changed: list[_Changed] = []
     for row in rows:
         stated = dict.fromkeys(STATED_NUMBER.findall(row.prompt))
         for text in row.shortest_accepted() if not row.reference else ():
@@ -128,11 +132,7 @@ def _copied(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 before, after = text[: found.start()], text[found.end() :]
                 control = f"{before}{9 * int(found[0]) + 7}{after}"
                 changed += [(row, control, before + number + after) for number in [*stated][:_MAX_TEXTS]]
-    board.grade([(row.number, control) for row, control, _ in changed])
-    return COPIED, {
-        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
-        for row, control, text in changed
-    }
+    return _with_controls(board, base, COPIED, changed)
 
 
 def _inserted(text: str, word: str) -> str:
@@ -161,7 +161,8 @@ def _capitals(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
                     ]
     board.grade([(row.number, one) for row, control, plain, _ in changed for one in (control, plain)])
     return CAPITALS, {
-        (row.number, other): _takes(board, base, row, control) and not _takes(board, base, row, plain)
+        (row.number, other): base.rule.takes(board, row.number, control)
+        and not base.rule.takes(board, row.number, plain)
         for row, control, plain, other in changed
     }
 
@@ -190,7 +191,7 @@ _FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 def _cut_results(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Accepted programs whose results are cut or extended; with other results of that length they have to be rejected."""
-    changed: list[tuple[ProbeRow, str, str]] = []
+    changed: list[_Changed] = []
     for row in rows:
         text = row.shortest_accepted()[0]
         found = FENCED.search(text)
@@ -202,11 +203,7 @@ def _cut_results(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedP
                 for change in (_OTHER_RESULTS, *_CHANGED_RESULTS)
             )
             changed += [(row, control, other) for other in others]
-    board.grade([(row.number, control) for row, control, _ in changed])
-    return CUT_RESULTS, {
-        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
-        for row, control, text in changed
-    }
+    return _with_controls(board, base, CUT_RESULTS, changed)
 
 
 _AT_START = re.compile(
@@ -221,7 +218,7 @@ _OPENING = "Well, there is something to add first."
 
 def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Completions with their start after another line, or with their last line first; without it they have to be rejected."""
-    changed: list[tuple[ProbeRow, str, str]] = []
+    changed: list[_Changed] = []
     for row in rows:
         for text in () if base.distinct else row.shortest_accepted()[:1]:
             words, lines = text.split(" "), text.strip().splitlines()
@@ -229,11 +226,7 @@ def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 changed.append((row, " ".join(words[4:]), f"{_OPENING}\n{text}"))
             elif _AT_END.search(row.prompt) and len(lines) > 1:
                 changed.append((row, "\n".join(lines[:-1]), "\n".join([lines[-1], *lines[:-1]])))
-    board.grade([(row.number, control) for row, control, _ in changed])
-    return PLACED, {
-        (row.number, text): not _takes(board, base, row, control) and (row.number, control) in board.outcomes
-        for row, control, text in changed
-    }
+    return _with_controls(board, base, PLACED, changed)
 
 
 def _labels(rows: Sequence[ProbeRow]) -> list[str]:
@@ -264,7 +257,7 @@ def _both(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
         if other != text:
             both = [(row.number, f"{one}\n{two}") for one, two in ((text, other), (other, text))]
             board.grade([(row.number, other), *both])
-            alone = _takes(board, base, row, other)
+            alone = base.rule.takes(board, row.number, other)
             pairs |= dict.fromkeys(both, not alone and base.rule.share(board, both) == 1)
     return BOTH, pairs
 

@@ -256,19 +256,20 @@ class _Tried:
         the numbers of a puzzle: then that completion is the correct one.
         """
         best: dict[int, float] = {}
-        outcomes = self.board.outcomes
-        floor = min(
-            (outcome.score for outcome in outcomes.values() if not math.isnan(outcome.score)), default=0.0
-        )
+        outcomes = self.board.outcomes.values()
+        floor = min((outcome.score for outcome in outcomes if not math.isnan(outcome.score)), default=0.0)
         for row in self.known:
-            scores = [outcome.score for shape in shapes if (outcome := self.outcome(row, shape)) is not None]
-            if known := [score for score in scores if not math.isnan(score)]:
-                own = [
-                    outcomes[row, text].score for text in self.board.own_texts(row) if (row, text) in outcomes
-                ]
-                most = max((score for score in own if not math.isnan(score)), default=floor)
-                best[row] = most if max(known) - floor < HALF * (most - floor) else max(known)
-        return rule_of(outcomes.values(), best, pass_threshold=self.pass_threshold)
+            in_form = self._highest(row, [shape(self.references[row]) for shape in shapes])
+            if in_form is not None:
+                own = self._highest(row, self.board.own_texts(row))
+                is_far_above = own is not None and in_form - floor < HALF * (own - floor)
+                best[row] = own if own is not None and is_far_above else in_form
+        return rule_of(outcomes, best, pass_threshold=self.pass_threshold)
+
+    def _highest(self, row: int, texts: Sequence[str]) -> float | None:
+        """The highest score of some texts in a row; None if none has one."""
+        found = [self.board.outcomes[row, text].score for text in texts if (row, text) in self.board.outcomes]
+        return max((score for score in found if not math.isnan(score)), default=None)
 
     def choose(self, shapes: Sequence[CompletionForm]) -> tuple[CompletionForm, AcceptanceRule]:
         """The form in which most references are accepted; the plain one if it is accepted for most rows."""

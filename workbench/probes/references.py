@@ -60,6 +60,11 @@ class AcceptanceRule:
         outcome = board.outcomes.get((row, text))
         return outcome is not None and self.accepts(row, outcome)
 
+    def turns_down(self, board: Board, row: int, text: str | None) -> bool:
+        """Whether a text was graded in a row and is not accepted there."""
+        outcome = board.outcomes.get((row, text))
+        return outcome is not None and outcome.tried and not self.accepts(row, outcome)
+
     def share(self, board: Board, pairs: Iterable[Pair]) -> float:
         """Share of some pairs that are accepted, of those that were graded; NaN if none was."""
         graded = [pair for pair in pairs if pair in board.outcomes]

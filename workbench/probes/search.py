@@ -51,9 +51,8 @@ def universal(board: Board, base: Base, groups: Sequence[Family]) -> list[Family
         return []
     own = list(dict.fromkeys(text for texts in accepted.values() for text in texts[:_MAX_ACCEPTED]))
     shortest = [texts[0] for texts in accepted.values()]
-    tried = list(dict.fromkeys([*_unions(own), *_by_field(shortest), *_completions(board), *own]))[
-        :_MAX_TEXTS
-    ]
+    made = [*_unions(own), *_by_field(shortest), *_completions(board)]
+    tried = list(dict.fromkeys([*made, *own]))[:_MAX_TEXTS]
     board.grade((row, text) for row in accepted for text in dict.fromkeys([*own[:_MAX_TEXTS], *tried]))
     best: list[int] = []
     passed, chosen = 0, ""
@@ -110,10 +109,10 @@ def _unions(texts: Sequence[str]) -> Iterator[str]:
 def _by_field(texts: Sequence[str]) -> Iterator[str]:
     """The texts' common frame, with every value that one of them has in a field in that field: "<a>red or blue, tea or milk</a>"."""
     before = os.path.commonprefix(texts)  # noqa: RUF071 (of texts, not of paths)
-    before = before[: len(before) - len(re.search(r"\w*\Z", before)[0])]  # type: ignore[index]
+    before = re.sub(r"\w*\Z", "", before)
     rests = [text[len(before) :] for text in texts]
     after = os.path.commonprefix([rest[::-1] for rest in rests])[::-1]  # noqa: RUF071
-    after = after[len(re.match(r"\w*", after)[0]) :]  # type: ignore[index]
+    after = re.sub(r"\A\w*", "", after)
     rows = [rest[: len(rest) - len(after)].split(",") for rest in rests]
     # In a sentence, all words may be correct wherever one of them is required.
     is_sentence = len(rows[0]) == 1 and re.search(r"\w[ \n]*\Z", before) is not None

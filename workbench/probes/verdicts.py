@@ -125,10 +125,11 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
         told = []
     form = [*form_only(case)]
     questions = [finding for finding in form if finding.severity == Severity.QUESTION]
-    notes = [*form, *(case.finding(family, Severity.NOTE) for family in told)]
+    notes = [finding for finding in form if finding not in questions]
+    notes += [case.finding(family, Severity.NOTE) for family in told]
     return ProbeVerdicts(
         (*named, *questions, *failing(case)),
-        tuple(note for note in notes if note not in questions),
+        tuple(notes),
         tuple(case.finding(family, _severity(case, family)) for family in follows),
         tuple(case.finding(family, Severity.NOTE) for family in allowed),
         frozenset(family.variant.name for family in case.found if _is_meant(case, family)),

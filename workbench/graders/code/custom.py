@@ -187,6 +187,11 @@ class CustomGrader(Grader):
         return self._pool
 
     @property
+    def runs_in_process(self) -> bool:
+        """Whether the function is called in this process: unless `own_process` is set."""
+        return not self.own_process
+
+    @property
     def at_once(self) -> int:
         """Number of rows graded concurrently: with processes, the number of processors."""
         return os.cpu_count() or 1 if self.own_process else super().at_once

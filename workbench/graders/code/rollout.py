@@ -156,6 +156,11 @@ class InProcessRollout(Grader):
         return await graded(self.grader, ctx, _problem)
 
     @property
+    def runs_in_process(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def needs_answer(self) -> str:
         """Required content of a row; a row without it fails."""
         return "turn"

@@ -352,7 +352,7 @@ def letter_after(row: ProbeRow) -> Iterable[str | None]:
 
 
 _THOUGHT = re.compile(
-    r"(?P<open><(?P<tag>think|thinking|thoughts?|reasoning|scratchpad|analysis)>\s*)(?P<inside>.*?)(?P<close>\s*</(?P=tag)>)",
+    r"(?P<open><(?P<tag>think|thinking|thoughts?|reasoning|scratchpad|analysis)>\s*).*?(?P<close>\s*</(?P=tag)>)",
     re.DOTALL,
 )
 
@@ -361,7 +361,7 @@ def _with_thought(row: ProbeRow, thought: str) -> Iterator[str]:
     """The accepted forms that have a think block, or the accepted completions, with another thought."""
     texts = [form(row.reference) for form in (row.say, *row.forms)] if row.reference else []
     if not any(map(_THOUGHT.search, texts)):
-        texts = list(row.shortest_accepted())
+        texts = row.shortest_accepted()
     for text in texts:
         if found := _THOUGHT.search(text):
             yield f"{text[: found.end('open')]}{thought}{text[found.start('close') :]}"
