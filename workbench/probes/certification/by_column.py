@@ -17,6 +17,7 @@ from workbench.analysis.statistics.certification import ShareGap, rows_needed
 from workbench.analysis.statistics.means import Share
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
+from workbench.data.samples import Samples
 from workbench.probes.certification.check import (
     MARGIN,
     JudgeCheck,
@@ -107,6 +108,20 @@ def _wrong(trial: JudgedRows, rows: Codes, label: int) -> Share:
     return trial.share(trial.verdicts[rows] != label, rows)
 
 
+def check_compared(samples: Samples, compare: Sequence[str]) -> None:
+    """Raise if a column that the user compares does not exist.
+
+    Raises:
+        ReportError: There is none of that name.
+    """
+    for name in compare:
+        if name not in samples.column_names:
+            raise ReportError(
+                f"there is no column {name!r} to compare",
+                found=", ".join(map(str, samples.column_names[:30])),
+            )
+
+
 def transport(trial: JudgedRows, compare: Sequence[str]) -> Iterator[JudgeCheck]:
     """The checks over columns: writers, topics, and those the user compares."""
     if trial.columns.writers is not None:
@@ -114,11 +129,6 @@ def transport(trial: JudgedRows, compare: Sequence[str]) -> Iterator[JudgeCheck]
     if trial.columns.coded_topics is not None:
         yield by_column(trial, "transport: topic", trial.columns.coded_topics, "topic")
     for name in compare:
-        if name not in trial.samples.column_names:
-            raise ReportError(
-                f"there is no column {name!r} to compare",
-                found=", ".join(map(str, trial.samples.column_names[:30])),
-            )
         column = CodedColumn.of_texts(str(cell) for cell in trial.samples.column(name).tolist())
         yield by_column(trial, f"transport: {one_line(name, 40)}", column, one_line(name, 40))
 

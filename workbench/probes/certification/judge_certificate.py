@@ -22,6 +22,7 @@ from workbench.probes.board import as_suite
 from workbench.probes.certification.check import FAIL, UNTESTED, JudgeCheck
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import EarlierLooks, judge_fingerprint, splits_phrase
+from workbench.probes.certification.judged_rows import verdicts_of
 from workbench.report.cases import money
 
 if TYPE_CHECKING:
@@ -157,10 +158,10 @@ class Certification(Displayed):
         if report is None:
             raise ReportError("nothing was judged", hint="certify with labels")
         if which in WRONG:
-            case = report.grades[self.judge]
-            label, accepted = (False, True) if which == WRONG[0] else (True, False)
-            rows = report.row_numbers({"label": label})
-            return report.rows(self.judge, where=[row for row in rows.tolist() if _accepts(report, row) == accepted and case.codes[row] == 1])  # fmt: skip
+            is_good = which == WRONG[1]
+            rows = report.row_numbers({"label": is_good})
+            verdicts = verdicts_of(report.grades[self.judge], self.pass_threshold)[rows]
+            return report.rows(self.judge, where=rows[verdicts == (not is_good)].tolist())
         names = [check.name for check in self.checks]
         if which not in names:
             raise ReportError(f"unknown rows {which!r}", expected=", ".join((*WRONG, *names)))
@@ -274,13 +275,6 @@ class Certification(Displayed):
         ):
             rows.append(line(name, found.value, found.interval(), "", found.reason or text))
         return rows
-
-
-def _accepts(report: Report, row: int) -> bool:
-    grades = report.grades[next(iter(report.grades))]
-    passed = int(grades.passed[row])
-    threshold = sum(report.scale) / 2 if report.pass_threshold is None else report.pass_threshold
-    return passed == 1 if passed >= 0 else bool(grades.scores[row] >= threshold)
 
 
 def needs_phrase(needs: Mapping[str, int | None]) -> str:
