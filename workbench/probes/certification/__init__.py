@@ -45,7 +45,7 @@ from workbench.probes.certification.identity import (
 )
 from workbench.probes.certification.judge_certificate import Certification as Certification
 from workbench.probes.certification.judged_rows import JudgedRows, stored_grades, verdicts_of
-from workbench.probes.certification.prompt_words import prompt_check
+from workbench.probes.certification.prompt_words import prompt_check, request_text
 from workbench.probes.certification.replacement import replacement
 from workbench.probes.certification.settings import (
     CHECKS,
@@ -188,10 +188,11 @@ class _Certifier:
         if self.settings.use != TEST:
             return concluded(basis, trial, checks, EarlierLooks(known=False), self)
         rows, outcome = row_digests(self.samples, self.labelled), _outcome(trial)
-        earlier = earlier_looks(record, self.fingerprint, rows, outcome)
+        fingerprint = digest(dict(self.fingerprint))
+        earlier = earlier_looks(record, fingerprint, rows, outcome)
         found = concluded(basis, trial, checks, earlier, self)
         if record is not None and not earlier.repeated:
-            record.add(self.name, digest(dict(self.fingerprint)), rows, outcome, found.verdict)
+            record.add(self.name, fingerprint, rows, outcome, found.verdict)
         return found
 
     def _first(self) -> Any:
@@ -327,9 +328,8 @@ class _Certifier:
         sample = changed[0]
         for judge in judges:
             try:
-                text = "\n".join(str(message.get("content")) for message in judge.questions(sample)[0])
-                other = replace(sample, reference="\u2402another reference\u2403")
-                with_other = "\n".join(str(message.get("content")) for message in judge.questions(other)[0])
+                text = request_text(judge, sample)
+                with_other = request_text(judge, replace(sample, reference="\u2402another reference\u2403"))
             except Exception:  # noqa: BLE001, S112 (it cannot be shown, so it is not tested)
                 continue
             if str(sample.reference) in text and (

@@ -304,28 +304,17 @@ def _number(value: float) -> float | None:
     return round(float(value), 6) if math.isfinite(value) else None
 
 
-def _share_spec(part: Share) -> dict[str, Any]:
+def _interval_spec(part: Share | Estimate) -> dict[str, Any]:
     low, high = part.interval()
-    return {
-        "value": _number(part.value),
-        "low": _number(low),
-        "high": _number(high),
-        "count": part.k,
-        "of": part.n,
-    }
+    return {"value": _number(part.value), "low": _number(low), "high": _number(high)}
+
+
+def _share_spec(part: Share) -> dict[str, Any]:
+    return {**_interval_spec(part), "count": part.k, "of": part.n}
 
 
 def _estimate_spec(part: Estimate | None) -> dict[str, Any] | None:
-    if part is None:
-        return None
-    low, high = part.interval()
-    return {
-        "value": _number(part.value),
-        "low": _number(low),
-        "high": _number(high),
-        "of": part.n,
-        "reason": part.reason,
-    }
+    return None if part is None else {**_interval_spec(part), "of": part.n, "reason": part.reason}
 
 
 def _rates_spec(rates: JudgeRates) -> dict[str, Any]:
