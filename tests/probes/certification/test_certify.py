@@ -452,6 +452,13 @@ def test_a_replaced_judge_of_stored_verdicts_needs_a_confirmation():
     assert judge.client.calls == 20
 
 
+def test_a_replaced_judge_has_the_threshold_of_its_own_scale():
+    """Scores from 1 to 5 are accepted from 3 on, although the new judge's scores are from 0 to 1."""
+    old = rubric(lambda q: 4 if q.right else 2, "Give a score from 1 to 5.", scale=(1, 5))
+    found = wb.certify(binary(lambda q: q.right), rows(100), against=old, **EXACT)
+    assert "0 of 100 (0 %) rows get another verdict" in found["replacement"].sentence
+
+
 def test_a_budget_of_calls_counts_both_orders_of_a_pair():
     """Two requests per row: 40 of the first 20 rows, so that 10 remain for the repeats."""
     sent = []

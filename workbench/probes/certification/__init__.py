@@ -146,9 +146,9 @@ class _Certifier:
         """The labelled rows of the split in use, and some unlabelled rows outside the examples, in order."""
         labelled = np.flatnonzero((self.codes >= 0) & (self.splits == self.settings.use))
         others = np.flatnonzero((self.codes < 0) & (self.splits == self.settings.use))
-        most = self.settings.unlabelled
-        if len(others) > most:
-            others = np.random.default_rng(self.settings.seed).choice(others, most, replace=False)
+        max_others = self.settings.unlabelled
+        if len(others) > max_others:
+            others = np.random.default_rng(self.settings.seed).choice(others, max_others, replace=False)
         return np.sort(np.concatenate([labelled, others])).astype(np.intp)
 
     def skips(self, name: str) -> bool:
@@ -340,8 +340,11 @@ class _Certifier:
 
     def _old(self, trial: JudgedRows, name: str, old: Suite | Grades) -> JudgedRows:
         """The replaced judge on the same rows."""
-        grades = self._run(old, trial.samples) if isinstance(old, Suite) else old
-        return replace(trial, name=name, grades=grades)
+        if not isinstance(old, Suite):
+            return replace(trial, name=name, grades=old)
+        scale, grades = _scale(old), self._run(old, trial.samples)
+        threshold = self.threshold if scale == self.scale else sum(scale) / 2
+        return replace(trial, name=name, grades=grades, scale=scale, pass_threshold=threshold)
 
     def report_of(self, trial: JudgedRows) -> Report:
         """The verdicts as a report."""
