@@ -226,12 +226,13 @@ def _row(at: int, tpr: float, tnr: float, per_prompt: int, rng: np.random.Genera
     }  # fmt: skip
 
 
-def _error(rate: float, runs: int) -> float:
+def two_errors(rate: float, runs: int) -> float:
     """Twice the standard error of a rate near its target."""
     return 2 * math.sqrt(max(rate * (1 - rate), 0.01) / max(1, runs))
 
 
-def _report(title: str, lines: Iterable[tuple[bool, str]]) -> None:
+def report_cells(title: str, lines: Iterable[tuple[bool, str]]) -> None:
+    """Print a table: whether each cell misses its target, and its figures."""
     printed = list(lines)
     misses = sum(missed for missed, _ in printed)
     print(f"\n{title}: {misses} of {len(printed)} cells miss")
@@ -254,25 +255,25 @@ def tables(pool: Any, runs: int) -> int:
     cells += [(name, n, True, 1, runs) for name in RATES for n in SIZES]
     found = list(pool.imap(verdicts, cells, 2))
     at_limit = [name for name, rates in RATES.items() if LIMIT in rates]
-    _report('false "certified"', [
-        (certified > 0.05 + _error(0.05, cell[-1]), f"{certified:6.2%}  {design}")
+    report_cells('false "certified"', [
+        (certified > 0.05 + two_errors(0.05, cell[-1]), f"{certified:6.2%}  {design}")
         for cell, (design, certified, _) in zip(cells, found, strict=True) if cell[0] in at_limit
     ])  # fmt: skip
-    _report('false "not certified"', [
-        (below > (0.05 if cell[3] == 1 else 0.1) + _error(0.05, cell[-1]), f"{below:6.2%} (certified {certified:6.2%})  {design}")
+    report_cells('false "not certified"', [
+        (below > (0.05 if cell[3] == 1 else 0.1) + two_errors(0.05, cell[-1]), f"{below:6.2%} (certified {certified:6.2%})  {design}")
         for cell, (design, certified, below) in zip(cells, found, strict=True)
     ])  # fmt: skip
     plans: list[Cell] = [(rate, n, many) for n in SIZES for rate in (0.5, 0.6, 0.7, 0.85, 0.9, 0.95, 0.98)]
-    _report("power at k", [
-        (abs(cell[0] - LIMIT) >= 0.1 - 1e-9 and named * cell[-1] >= 50 and came < 0.9 - _error(0.9, round(named * cell[-1])),
+    report_cells("power at k", [
+        (abs(cell[0] - LIMIT) >= 0.1 - 1e-9 and named * cell[-1] >= 50 and came < 0.9 - two_errors(0.9, round(named * cell[-1])),
          f"named {named:4.0%}, decided {came:6.1%}, median k {more:,.0f}  {design}")
         for cell, (design, named, came, more) in zip(plans, pool.imap(power, plans, 1), strict=True)
     ])  # fmt: skip
     limits: list[Cell] = [(limit, many) for limit in (0.7, 0.8, 0.9)]
-    _report(
+    report_cells(
         "label plan",
         [
-            (done < 0.9 - _error(0.9, many), f"{done:6.1%}  {design}")
+            (done < 0.9 - two_errors(0.9, many), f"{done:6.1%}  {design}")
             for design, done in pool.imap(plan, limits)
         ],
     )
@@ -280,8 +281,8 @@ def tables(pool: Any, runs: int) -> int:
         (name, share_good, n, clustered, runs) for name in JUDGES for share_good in (0.1, 0.5, 0.9) for n in SIZES
         for clustered in (False, True) if not clustered or n > 20
     ]  # fmt: skip
-    _report("corrected rates: predicted, Rogan-Gladen", [
-        (min(held, math.inf if math.isnan(other) or shown * runs < 50 else other) < 0.94 - _error(0.94, runs),
+    report_cells("corrected rates: predicted, Rogan-Gladen", [
+        (min(held, math.inf if math.isnan(other) or shown * runs < 50 else other) < 0.94 - two_errors(0.94, runs),
          f"{held:6.1%} (width {width:.2f}) {other:6.1%} of {shown:4.0%}  {design}")
         for design, held, width, other, shown in pool.imap(corrected, rates, 2)
     ])  # fmt: skip
@@ -289,13 +290,13 @@ def tables(pool: Any, runs: int) -> int:
         (tpr, tnr, n, per_prompt, max(20, runs // 8)) for tpr, tnr in ((0.95, 0.95), (0.85, 0.85), (0.98, 0.8))
         for n in (100, 300) for per_prompt in (1, 4)
     ]  # fmt: skip
-    _report("whole certifications: a check fails", [
-        (failed > 0.05 + _error(0.05, cell[-1]), f"{failed:6.2%}  {design}  {kinds}")
+    report_cells("whole certifications: a check fails", [
+        (failed > 0.05 + two_errors(0.05, cell[-1]), f"{failed:6.2%}  {design}  {kinds}")
         for cell, (design, failed, kinds) in zip(judged, pool.imap(whole, judged, 1), strict=True)
     ])  # fmt: skip
     same: list[Cell] = [(error, n, runs) for error in (0.02, 0.1, 0.3) for n in SIZES]
-    _report("parts: false FAIL, coverage", [
-        (failed > 0.05 + _error(0.05, runs) or held < 0.94 - _error(0.94, runs), f"{failed:6.2%} {held:6.1%}  {design}")
+    report_cells("parts: false FAIL, coverage", [
+        (failed > 0.05 + two_errors(0.05, runs) or held < 0.94 - two_errors(0.94, runs), f"{failed:6.2%} {held:6.1%}  {design}")
         for design, failed, held in pool.imap(parts, same, 1)
     ])  # fmt: skip
     return len(cells) + len(plans) + len(limits) + len(rates) + len(judged) + len(same)

@@ -22,7 +22,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from multiprocessing import Pool
 from pathlib import Path
@@ -42,6 +42,7 @@ from workbench.analysis.statistics.noise import sd_interval
 from workbench.core.grades import Grades
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.certifying import report_cells, tables, two_errors
 from benchmarks.judge_intervals import cells as judge_cells
 from benchmarks.judge_intervals import judge_coverage
 
@@ -359,19 +360,6 @@ def causes(cell: tuple[str, int, int]) -> tuple[str, float, str]:
 # --- printing ---------------------------------------------------------------------------------------------------------
 
 
-def _error(rate: float, runs: int) -> float:
-    """Twice the standard error of a rate near its target."""
-    return 2 * math.sqrt(max(rate * (1 - rate), 0.01) / runs)
-
-
-def _report(title: str, lines: Iterable[tuple[bool, str]]) -> None:
-    printed = list(lines)
-    misses = sum(missed for missed, _ in printed)
-    print(f"\n{title}: {misses} of {len(printed)} cells miss")
-    for missed, line in printed:
-        print(f"{'  MISS ' if missed else '       '}{line}")
-
-
 def main() -> None:
     """Run the simulation and print its tables."""
     parser = argparse.ArgumentParser()
@@ -385,8 +373,8 @@ def main() -> None:
             for name in HEALTHY for n in SIZES for clustered in (False, True) for people in LABELLED
             for graders in (1, 10) if (graders == 1 or n in (20, 100)) and (people < 2 or n >= 50)
         ]  # fmt: skip
-        _report("false verdicts", [
-            (ours > 0.05 + _error(0.05, cell[-1]), f"{ours:6.1%} seed {seed:6.1%}  {design}  {kinds}")
+        report_cells("false verdicts", [
+            (ours > 0.05 + two_errors(0.05, cell[-1]), f"{ours:6.1%} seed {seed:6.1%}  {design}  {kinds}")
             for cell, (design, ours, seed, kinds) in zip(cells, pool.imap(false_verdicts, cells, 4), strict=True)
         ])  # fmt: skip
         intervals = [
@@ -399,27 +387,24 @@ def main() -> None:
             for statistic in KAPPAS for name in PEOPLE for clustered in (False, True) for n in (30, 100, 400)
             if not clustered or n >= 100
         ]  # fmt: skip
-        _report("coverage", [
-            (held < 0.94 - _error(0.94, 2 * runs), f"{held:6.1%} of {shown:4.0%}  {design}")
+        report_cells("coverage", [
+            (held < 0.94 - two_errors(0.94, 2 * runs), f"{held:6.1%} of {shown:4.0%}  {design}")
             for design, held, shown in pool.imap(coverage, intervals, 4)
         ])  # fmt: skip
         judges = judge_cells(runs)
-        _report("coverage, panels and ladders", [
-            (held < 0.94 - _error(0.94, 2 * runs), f"{held:6.1%} of {shown:4.0%}  {design}")
+        report_cells("coverage, panels and ladders", [
+            (held < 0.94 - two_errors(0.94, 2 * runs), f"{held:6.1%} of {shown:4.0%}  {design}")
             for design, held, shown in pool.imap(judge_coverage, judges, 4)
         ])  # fmt: skip
         faults = [(name, n, runs) for name in FAULTS for n in (12, 20, 50, 100)]
-        _report("power at n + k", [
-            (named * runs >= 10 and came < 0.9 - _error(0.9, max(1, round(named * runs))),
+        report_cells("power at n + k", [
+            (named * runs >= 10 and came < 0.9 - two_errors(0.9, round(named * runs)),
              f"named {named:4.0%}, verdict {came:6.1%}, median k {more:,.0f}  {design}")
             for design, named, came, more in pool.imap(power, faults, 2)
         ])  # fmt: skip
         planted = [(name, n, max(20, runs // 4)) for name in FAULTS for n in (100, 1_000)]
-        sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for a run as a script
-        from benchmarks.certifying import tables
-
         of_judges = tables(pool, runs)
-        _report("causes", [
+        report_cells("causes", [
             (leads < 0.9 and cell[1] >= 1_000, f"{leads:6.1%}  {design}  {others}")
             for cell, (design, leads, others) in zip(planted, pool.imap(causes, planted, 2), strict=True)
         ])  # fmt: skip

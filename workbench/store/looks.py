@@ -16,6 +16,9 @@ from workbench.core.files import read_bytes
 from workbench.store.database import Database
 from workbench.store.schema import from_json, looks, now, read, storable, to_json
 
+_MAX_BYTES = 256 * 2**20
+"""Maximum size of a file of looks. Workbench limit."""
+
 
 @dataclass(frozen=True)
 class Look:
@@ -120,6 +123,3 @@ class LookFile:
                     "the record of looks contains a line that is not a look", where=f"{self.path}, line {number}",
                     found=line[:80], hint="name a file that only wb.certify writes",
                 ) from None  # fmt: skip
-
-
-_MAX_BYTES = 256 * 2**20

@@ -10,6 +10,7 @@ from tests.probes.certification.scripted_judges import (
     binary,
     own_rows,
     pairs,
+    pairwise,
     rows,
     rubric,
     says,
@@ -411,10 +412,63 @@ def test_a_judge_of_another_family_has_no_self_preference():
 
 def test_a_judge_of_pairs_has_no_verdict_for_a_tie():
     """Rows whose winner depends on the order do not count as accepted."""
-    from tests.probes.certification.scripted_judges import pairwise
-
     found = wb.certify(pairwise(better), pairs(100), **EXACT)
     assert found.rates.true_positive.n == 50
+
+
+def test_the_rows_to_read_are_those_that_the_rates_count():
+    """A tie is neither an accepted bad row nor a rejected good one, although its score of 0.5 reaches the threshold."""
+    made = []
+    for at, row in enumerate(pairs(100)):
+        letters = ("A", "A") if at % 5 < 2 else ("A", "B")
+        made.append({**row, "first": letters[0], "second": letters[1]})
+    found = wb.certify(("first", "second"), made, **EXACT)
+    negative = found.rates.true_negative
+    assert 0 < negative.n < 50
+    assert len(found.rows("accepted bad")) == negative.n - negative.k
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [({"compare": "langage"}, ReportError), ({"against": "olt"}, ReportError), ({"against": 3}, TypeError)],
+)
+def test_settings_that_cannot_be_used_fail_before_the_first_request(settings, error):
+    """A column that does not exist, and an object that is not a grader."""
+    judge = paid(max_tokens=20)
+    with pytest.raises(error, match="there is no column|wb.certify takes a judge"):
+        wb.certify(judge, rows(20), budget=1.0, **settings, **EXACT)
+    assert judge.client.calls == 0
+
+
+def test_a_replaced_judge_of_stored_verdicts_needs_a_confirmation():
+    """The verdicts of the new judge are stored, and those of the old one are requested: that costs money, too."""
+    made = [{**row, "new": row["good"]} for row in rows(20)]
+    judge = paid(max_tokens=20)
+    with pytest.raises(ReportError, match="certify needs a confirmation or a budget"):
+        wb.certify("new", made, against=judge, **EXACT)
+    assert judge.client.calls == 0
+    found = wb.certify("new", made, against=judge, budget=1.0, **EXACT)
+    assert found.cost.steps == {"replaced judge": 20}
+    assert judge.client.calls == 20
+
+
+def test_a_replaced_judge_has_the_threshold_of_its_own_scale():
+    """Scores from 1 to 5 are accepted from 3 on, although the new judge's scores are from 0 to 1."""
+    old = rubric(lambda q: 4 if q.right else 2, "Give a score from 1 to 5.", scale=(1, 5))
+    found = wb.certify(binary(lambda q: q.right), rows(100), against=old, **EXACT)
+    assert "0 of 100 (0 %) rows get another verdict" in found["replacement"].sentence
+
+
+def test_a_budget_of_calls_counts_both_orders_of_a_pair():
+    """Two requests per row: 40 of the first 20 rows, so that 10 remain for the repeats."""
+    sent = []
+
+    def choose(a, b, total):
+        sent.append(total)
+        return better(a, b, total)
+
+    wb.certify(pairwise(choose), pairs(20), budget=wb.Budget(calls=50), **EXACT)
+    assert 40 < len(sent) <= 50
 
 
 def test_the_result_has_every_form(tmp_path):

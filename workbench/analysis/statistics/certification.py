@@ -179,11 +179,6 @@ class ShareGap:
         """NaN if there are no rows on one side."""
         return self.first.value - self.second.value
 
-    @property
-    def n(self) -> int:
-        """Rows of both."""
-        return self.first.n + self.second.n
-
     def interval(self, confidence: float = 0.95) -> Interval:
         """The two-sided interval; -1 to 1 if there are no rows on one side."""
         if not (self.first.n and self.second.n):

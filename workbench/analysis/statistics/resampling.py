@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from workbench.analysis.statistics import SAME, Codes, Floats, Interval, critical_value, rescaled
+from workbench.analysis.statistics import SAME, Codes, Floats, Interval, compact, critical_value, rescaled
 from workbench.analysis.statistics.association import ranks
 from workbench.analysis.statistics.means import cluster_sums
 
@@ -223,7 +223,7 @@ def krippendorff_alpha(values: Floats, groups: Codes | None = None, *, seed: int
     m = float(np.median(count))
     half = m / 2
     unseen = np.array([m, half, half, (m * half - half**2) / (m - 1)])
-    some = None if groups is None else np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
+    some = None if groups is None else compact(groups[rows])
     away = _widened(
         bootstrap(columns, _disagreement, groups=some, unseen=unseen, seed=seed), keep_unseen=True
     )

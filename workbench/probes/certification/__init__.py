@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from workbench.probes.board import as_suite
 from workbench.probes.certification.behaviour import Behaviour, planned_requests
 from workbench.probes.certification.by_column import (
     annotators,
+    check_compared,
     length,
     position,
     refusals,
@@ -42,7 +45,7 @@ from workbench.probes.certification.identity import (
 )
 from workbench.probes.certification.judge_certificate import Certification as Certification
 from workbench.probes.certification.judged_rows import JudgedRows, stored_grades, verdicts_of
-from workbench.probes.certification.prompt_words import prompt_check
+from workbench.probes.certification.prompt_words import prompt_check, request_text
 from workbench.probes.certification.replacement import replacement
 from workbench.probes.certification.settings import (
     CHECKS,
@@ -143,9 +146,9 @@ class _Certifier:
         """The labelled rows of the split in use, and some unlabelled rows outside the examples, in order."""
         labelled = np.flatnonzero((self.codes >= 0) & (self.splits == self.settings.use))
         others = np.flatnonzero((self.codes < 0) & (self.splits == self.settings.use))
-        most = self.settings.unlabelled
-        if len(others) > most:
-            others = np.random.default_rng(self.settings.seed).choice(others, most, replace=False)
+        max_others = self.settings.unlabelled
+        if len(others) > max_others:
+            others = np.random.default_rng(self.settings.seed).choice(others, max_others, replace=False)
         return np.sort(np.concatenate([labelled, others])).astype(np.intp)
 
     def skips(self, name: str) -> bool:
@@ -156,9 +159,8 @@ class _Certifier:
         return self.used[self.codes[self.used] >= 0]
 
     def result(self) -> Certification:
-        cost = self._cost()
         basis = Basis(
-            self.name, self.limits, self.counts, self.fingerprint, cost, self.settings.use, self._models(), self.threshold
+            self.name, self.limits, self.counts, self.fingerprint, self.cost, self.settings.use, self._models(), self.threshold
         )  # fmt: skip
         if not len(self.labelled):
             return concluded(basis, None, [], EarlierLooks(known=False), self)
@@ -167,7 +169,11 @@ class _Certifier:
         if first.outcome == FAIL:
             # Known without a request: each would be paid for a verdict that is read as another one.
             return concluded(basis, None, [first], EarlierLooks(known=False), self)
-        if not confirmed(cost, self.settings.confirm, say=self.settings.progress and self.suite is not None):
+        # Settings that cannot be used fail before anything is paid for.
+        if not self.skips("transport"):
+            check_compared(self.samples, names_of(self.settings.compare))
+        sends = self.suite is not None or bool(self.cost.steps)
+        if not confirmed(self.cost, self.settings.confirm, say=self.settings.progress and sends):
             self.notes.append("Nothing was sent: the cost was not confirmed.")
             return concluded(basis, None, [first], EarlierLooks(known=False), self)
         with opened_record(self.settings.store, self.settings.looks) as record:
@@ -182,10 +188,11 @@ class _Certifier:
         if self.settings.use != TEST:
             return concluded(basis, trial, checks, EarlierLooks(known=False), self)
         rows, outcome = row_digests(self.samples, self.labelled), _outcome(trial)
-        earlier = earlier_looks(record, self.fingerprint, rows, outcome)
+        fingerprint = digest(dict(self.fingerprint))
+        earlier = earlier_looks(record, fingerprint, rows, outcome)
         found = concluded(basis, trial, checks, earlier, self)
         if record is not None and not earlier.repeated:
-            record.add(self.name, digest(dict(self.fingerprint)), rows, outcome, found.verdict)
+            record.add(self.name, fingerprint, rows, outcome, found.verdict)
         return found
 
     def _first(self) -> Any:
@@ -199,12 +206,28 @@ class _Certifier:
     def _models(self) -> tuple[str, ...]:
         return () if self.suite is None else tuple(models_of(self.suite))
 
-    def _cost(self) -> CertificationCost:
-        if self.suite is None:
+    @cached_property
+    def replaced(self) -> tuple[str, Suite | Grades] | None:
+        """Name of the judge that this one replaces, and its suite, or its stored grades of the rows in use; None without."""
+        against = self.settings.against
+        if against is None or self.skips("replacement"):
+            return None
+        if isinstance(against, str):
+            return against, stored_grades(self.samples.take(self.used), against)
+        suite = _as_judge(against)
+        return _name(suite), suite
+
+    @cached_property
+    def cost(self) -> CertificationCost:
+        """The estimate of all requests."""
+        old = None if self.replaced is None else self.replaced[1]
+        old_suite = old if isinstance(old, Suite) and len(self.labelled) else None
+        suite = old_suite if self.suite is None else self.suite
+        if suite is None:
             return CertificationCost({}, 0.0, 0.0, is_free=True, budget=self.budget)
         codes = self.codes[self.used]
         steps: dict[str, int] = {}
-        if len(self.labelled):
+        if self.suite is not None and len(self.labelled):
             steps = {
                 "labelled rows": len(self.labelled),
                 "unlabelled rows": len(self.used) - len(self.labelled),
@@ -213,10 +236,10 @@ class _Certifier:
                 int((codes == 0).sum()), int((codes == 1).sum()), len(self.used),
                 has_reference="reference" in self.samples.columns, skip=names_of(self.settings.skip),
             )  # fmt: skip
-            if self.settings.against is not None and not isinstance(self.settings.against, str):
-                steps["replaced judge"] = len(self.used)
+        if old_suite is not None:
+            steps["replaced judge"] = len(self.used)
         rows = self.samples.take(self.labelled if len(self.labelled) else np.arange(len(self.samples)))
-        return cost_of(self.suite, rows, {name: count for name, count in steps.items() if count}, self.budget)
+        return cost_of(suite, rows, {name: count for name, count in steps.items() if count}, self.budget)
 
     def _trial(self) -> JudgedRows:
         """The verdicts on the rows in use."""
@@ -230,9 +253,9 @@ class _Certifier:
     def _run(self, suite: Suite, samples: Samples, repeats: int = 1) -> Grades:
         """Grade rows, and count what was spent."""
         dollars, tokens, graded = self.spent
+        left = remaining(self.budget, dollars, tokens, calls=math.ceil(graded * self.cost.per_row))
         report = suite.run(
-            samples, progress=self.settings.progress, budget=remaining(self.budget, self.spent), store=self.settings.store,
-            repeats=repeats,
+            samples, progress=self.settings.progress, budget=left, store=self.settings.store, repeats=repeats,
         )  # fmt: skip
         columns = list(report.grades.values())
         dollars += float(sum(np.nansum(one.cost) for one in columns))
@@ -262,8 +285,10 @@ class _Certifier:
             made[name] = untested(name, "skipped") if self.skips(name) else make()
         if not self.skips("transport"):
             made |= {check.name: check for check in transport(trial, names_of(self.settings.compare))}
-        if self.settings.against is not None and not self.skips("replacement"):
-            made["replacement"] = _in_budget("replacement", lambda: replacement(trial, self._old(trial)))
+        if (old := self.replaced) is not None:
+            made["replacement"] = _in_budget(
+                "replacement", lambda: replacement(trial, self._old(trial, *old))
+            )
         order = {name: at for at, name in enumerate(CHECKS)}
         return sorted(made.values(), key=lambda check: order[check.name.partition(":")[0]])
 
@@ -303,9 +328,8 @@ class _Certifier:
         sample = changed[0]
         for judge in judges:
             try:
-                text = "\n".join(str(message.get("content")) for message in judge.questions(sample)[0])
-                other = replace(sample, reference="\u2402another reference\u2403")
-                with_other = "\n".join(str(message.get("content")) for message in judge.questions(other)[0])
+                text = request_text(judge, sample)
+                with_other = request_text(judge, replace(sample, reference="\u2402another reference\u2403"))
             except Exception:  # noqa: BLE001, S112 (it cannot be shown, so it is not tested)
                 continue
             if str(sample.reference) in text and (
@@ -314,15 +338,13 @@ class _Certifier:
                 return True
         return False
 
-    def _old(self, trial: JudgedRows) -> JudgedRows:
+    def _old(self, trial: JudgedRows, name: str, old: Suite | Grades) -> JudgedRows:
         """The replaced judge on the same rows."""
-        old = self.settings.against
-        if isinstance(old, str):
-            grades, name = stored_grades(trial.samples, old), old
-        else:
-            suite = as_suite(old)
-            grades, name = self._run(suite, trial.samples), _name(suite)
-        return replace(trial, name=name, grades=grades)
+        if not isinstance(old, Suite):
+            return replace(trial, name=name, grades=old)
+        scale, grades = _scale(old), self._run(old, trial.samples)
+        threshold = self.threshold if scale == self.scale else sum(scale) / 2
+        return replace(trial, name=name, grades=grades, scale=scale, pass_threshold=threshold)
 
     def report_of(self, trial: JudgedRows) -> Report:
         """The verdicts as a report."""

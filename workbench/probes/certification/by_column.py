@@ -13,15 +13,17 @@ from workbench.analysis.coded_column import CodedColumn
 from workbench.analysis.diagnostics.bias import order_decides, position_bias
 from workbench.analysis.finding import percent
 from workbench.analysis.statistics import Codes, Flags
-from workbench.analysis.statistics.certification import ShareGap, rows_needed
+from workbench.analysis.statistics.certification import ShareGap
 from workbench.analysis.statistics.means import Share
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
+from workbench.data.samples import Samples
 from workbench.probes.certification.check import (
     MARGIN,
     JudgeCheck,
     counts,
     gaps_check,
+    rows_to_pass,
     share_check,
     untested,
 )
@@ -44,6 +46,7 @@ _REFUSAL = re.compile(
     r"\W*(?:i(?:['\u2019]m| am) (?:sorry|unable|not able)|sorry[,.]|i (?:can(?:not|['\u2019]t)|won['\u2019]t|refuse|must decline)|as an ai)",
     re.IGNORECASE,
 )
+"""The start of a completion that refuses; promptfoo's phrases (`is_refusal`) are also found inside of completions that do not."""
 
 
 def family_of(model: str) -> str:
@@ -91,13 +94,21 @@ def by_column(trial: JudgedRows, name: str, column: CodedColumn, title: str) -> 
     return gaps_check(name, gaps, advice, n=n, enough=min(prompts) >= _MIN_PROMPTS)
 
 
-def _gaps(trial: JudgedRows, own: Flags, what: str) -> Iterator[tuple[ShareGap, str]]:
-    """For each label: the share of wrong verdicts inside less that outside, if both have enough rows."""
-    for label, (verb, kind) in _WRONG.items():
+def _sides(trial: JudgedRows, own: Flags, labels: Sequence[int]) -> Iterator[tuple[int, Codes, Codes]]:
+    """For each label: its rows inside a part and those outside, if both are enough."""
+    for label in labels:
         rows = trial.rows(label)
         inside, outside = rows[own[rows]], rows[~own[rows]]
-        if min(len(inside), len(outside)) < _MIN_ROWS:
-            continue
+        if min(len(inside), len(outside)) >= _MIN_ROWS:
+            yield label, inside, outside
+
+
+def _gaps(
+    trial: JudgedRows, own: Flags, what: str, labels: Sequence[int] = (1, 0)
+) -> Iterator[tuple[ShareGap, str]]:
+    """For each label: the share of wrong verdicts inside less that outside, if both have enough rows."""
+    for label, inside, outside in _sides(trial, own, labels):
+        verb, kind = _WRONG[label]
         wrong = [_wrong(trial, part, label) for part in (inside, outside)]
         text = f"on {what} it {verb} {counts(wrong[0])} {kind} rows, elsewhere {counts(wrong[1])}"
         yield ShareGap(*wrong), text
@@ -107,6 +118,20 @@ def _wrong(trial: JudgedRows, rows: Codes, label: int) -> Share:
     return trial.share(trial.verdicts[rows] != label, rows)
 
 
+def check_compared(samples: Samples, compare: Sequence[str]) -> None:
+    """Raise if a column that the user compares does not exist.
+
+    Raises:
+        ReportError: There is none of that name.
+    """
+    for name in compare:
+        if name not in samples.column_names:
+            raise ReportError(
+                f"there is no column {name!r} to compare",
+                found=", ".join(map(str, samples.column_names[:30])),
+            )
+
+
 def transport(trial: JudgedRows, compare: Sequence[str]) -> Iterator[JudgeCheck]:
     """The checks over columns: writers, topics, and those the user compares."""
     if trial.columns.writers is not None:
@@ -114,11 +139,6 @@ def transport(trial: JudgedRows, compare: Sequence[str]) -> Iterator[JudgeCheck]
     if trial.columns.coded_topics is not None:
         yield by_column(trial, "transport: topic", trial.columns.coded_topics, "topic")
     for name in compare:
-        if name not in trial.samples.column_names:
-            raise ReportError(
-                f"there is no column {name!r} to compare",
-                found=", ".join(map(str, trial.samples.column_names[:30])),
-            )
         column = CodedColumn.of_texts(str(cell) for cell in trial.samples.column(name).tolist())
         yield by_column(trial, f"transport: {one_line(name, 40)}", column, one_line(name, 40))
 
@@ -129,41 +149,29 @@ def length(trial: JudgedRows) -> JudgeCheck:
     rows = trial.judged
     if not len(rows) or np.ptp(sizes[rows]) < 1:
         return untested("length", "all completions have one length")
-    gaps = []
+    gaps: list[tuple[ShareGap, str]] = []
     # Halves of each label: good rows may well be longer than bad ones.
     for label in (1, 0):
         own = trial.rows(label)
         if len(own):
             is_long = sizes > np.median(sizes[own])
-            gaps += [gap for gap, one in zip(_gaps(trial, is_long, "long completions"), _labels(trial, is_long), strict=True) if one == label]  # fmt: skip
-            gaps += [gap for gap, one in zip(_gaps(trial, ~is_long, "short completions"), _labels(trial, ~is_long), strict=True) if one == label]  # fmt: skip
+            gaps += _gaps(trial, is_long, "long completions", [label])
+            gaps += _gaps(trial, ~is_long, "short completions", [label])
     advice = "state in the prompt that length does not count, with a long bad example and a short good one"
     if not gaps:
         return JudgeCheck("length", f"too few labelled rows: {_MIN_ROWS} long and {_MIN_ROWS} short ones of a label are needed", n=len(rows), advice=advice)  # fmt: skip
     return gaps_check("length", gaps, advice, n=len(rows), enough=len(rows) >= 2 * _MIN_PROMPTS)
 
 
-def _labels(trial: JudgedRows, own: Flags) -> list[int]:
-    """The labels of `_gaps`, in its order."""
-    found = []
-    for label in _WRONG:
-        rows = trial.rows(label)
-        if min(int(own[rows].sum()), int((~own[rows]).sum())) >= _MIN_ROWS:
-            found.append(label)
-    return found
-
-
 def refusals(trial: JudgedRows) -> JudgeCheck:
     """Whether the judge rejects bad refusals as often as other bad completions."""
     own = np.array([bool(_REFUSAL.match(text)) for text in trial.texts])
-    bad = trial.rows(0)
-    if int(own[bad].sum()) < _MIN_ROWS or int((~own[bad]).sum()) < _MIN_ROWS:
+    gaps = list(_gaps(trial, own, "refusals", [0]))
+    if not gaps:
         return untested("refusals", f"fewer than {_MIN_ROWS} bad rows are refusals")
-    gap = next(gap for gap, label in zip(_gaps(trial, own, "refusals"), _labels(trial, own), strict=True) if label == 0)  # fmt: skip
     advice = "state in the prompt what a refusal gets, with an example"
-    return gaps_check(
-        "refusals", [gap], advice, n=int(own[bad].sum()), enough=int(own[bad].sum()) >= _MIN_PROMPTS
-    )
+    n = int(own[trial.rows(0)].sum())
+    return gaps_check("refusals", gaps, advice, n=n, enough=n >= _MIN_PROMPTS)
 
 
 def self_preference(trial: JudgedRows, models: Sequence[str]) -> JudgeCheck:
@@ -180,13 +188,9 @@ def self_preference(trial: JudgedRows, models: Sequence[str]) -> JudgeCheck:
     own_codes = [code for code, name in enumerate(writers.categories) if family_of(str(name)) in families]
     own = np.isin(writers.codes, own_codes)
     gaps = []
-    for label, (_, kind) in _WRONG.items():
-        rows = trial.rows(label)
-        inside, outside = rows[own[rows]], rows[~own[rows]]
-        if min(len(inside), len(outside)) < _MIN_ROWS:
-            continue
-        accepted = [trial.share(trial.verdicts[part] == 1, part) for part in (inside, outside)]
-        text = f"of {kind} rows written by its own family ({family}) it accepts {counts(accepted[0])}, of others {counts(accepted[1])}"
+    for label, *sides in _sides(trial, own, (1, 0)):
+        accepted = [trial.share(trial.verdicts[part] == 1, part) for part in sides]
+        text = f"of {_WRONG[label][1]} rows written by its own family ({family}) it accepts {counts(accepted[0])}, of others {counts(accepted[1])}"
         gaps.append((ShareGap(*accepted), text))
     if not gaps:
         return untested(
@@ -194,7 +198,8 @@ def self_preference(trial: JudgedRows, models: Sequence[str]) -> JudgeCheck:
             f"fewer than {_MIN_ROWS} labelled rows of the judge's family ({family}), or of others",
         )
     advice = "judge with a model of another family than the compared writers"
-    return gaps_check("self-preference", gaps, advice, n=int(own[trial.judged].sum()), enough=int(own[trial.judged].sum()) >= _MIN_PROMPTS)  # fmt: skip
+    n = int(own[trial.judged].sum())
+    return gaps_check("self-preference", gaps, advice, n=n, enough=n >= _MIN_PROMPTS)
 
 
 def position(trial: JudgedRows) -> JudgeCheck:
@@ -219,7 +224,7 @@ def position(trial: JudgedRows) -> JudgeCheck:
     advice = "count only wins in both orders, require reasons before the verdict, or use another model"
     interval = changed.interval(0.95)
     passes = changed.interval(0.9).hi <= MARGIN
-    needed = None if passes or k else max(0, (rows_needed(1.0, 1 - MARGIN, level=0.05) or 0) - n) or None
+    needed = None if passes or k else rows_to_pass(n, MARGIN)
     return JudgeCheck(
         "position", sentence, "", changed.finding.value, interval, n, MARGIN, advice, p, passes, needed=needed,
         rows=tuple(map(int, list(changed.finding.rows)[:1_000])),
@@ -230,7 +235,7 @@ def _place(message: str) -> str:
     return "first" if "first of two" in message else "second"
 
 
-_SIDES = 0.8
+_FOLLOWED = 0.8
 """Share of the disputed rows in which a judge may side with one annotator: one who errs four times as often as another explains as
 much."""
 _MIN_DISPUTED = 15
@@ -259,6 +264,6 @@ def annotators(trial: JudgedRows) -> JudgeCheck:
     sentence = f"where annotator {one_line(name, 40)!r} differs from the others, the judge sides with this one on {counts(sides)} rows"
     advice = f"let another person label these {counted(sides.n, 'row')}: either the others' labels are careless, or the judge has the view of one"
     check = share_check(
-        "annotators", sides, sentence, advice, limit=_SIDES, rows=disputed.tolist(), blocks=False
+        "annotators", sides, sentence, advice, limit=_FOLLOWED, rows=disputed.tolist(), blocks=False
     )
     return replace(check, p=min(1.0, check.p * len(tests)), needed=None)

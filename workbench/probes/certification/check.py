@@ -93,12 +93,16 @@ def share_check(  # noqa: PLR0913 (each by its name)
         p = max(p, ShareGap(hits, baseline).p_above(limit))
     bound = limit if pass_limit is None else pass_limit
     passes = hits.n > 0 and hits.upper() <= bound
-    fewest = rows_needed(1.0, 1 - bound, level=0.05) or 0
-    needed = None if passes or hits.k else max(0, fewest - hits.units) or None
+    needed = None if passes or hits.k else rows_to_pass(hits.units, bound)
     return JudgeCheck(
         name, sentence, "", hits.value, hits.interval() if hits.n else None, hits.n, limit, advice, p, passes, blocks, needed,
         tuple(map(int, rows)),
     )  # fmt: skip
+
+
+def rows_to_pass(n: int, limit: float) -> int | None:
+    """Further rows that show a share to be within the limit if there is no hit among them and n rows so far; None for none."""
+    return max(0, (rows_needed(1.0, 1 - limit, level=0.05) or 0) - n) or None
 
 
 def gaps_check(

@@ -176,15 +176,14 @@ def _suggested(cost: CertificationCost) -> str:
     )
 
 
-def remaining(budget: Budget | None, spent: Any) -> Budget | None:
-    """A budget less what was spent: (dollars, tokens, calls); None for no limit.
+def remaining(budget: Budget | None, dollars: float, tokens: float, *, calls: int) -> Budget | None:
+    """A budget less what was spent; None for no limit.
 
     Raises:
         BudgetError: Nothing remains.
     """
     if budget is None:
         return None
-    dollars, tokens, calls = spent
     left = {
         "money": None if budget.money is None else budget.money - dollars,
         "tokens": None if budget.tokens is None else budget.tokens - tokens,

@@ -21,7 +21,7 @@ from workbench.data.samples import Samples
 from workbench.data.samples.view import digests_of
 from workbench.graders.serialization import parts
 from workbench.judges.kinds import Judge
-from workbench.report.digests import digest, fingerprints_of, short_digest
+from workbench.report.digests import fingerprints_of, short_digest
 from workbench.run.part_run import open_run_store
 from workbench.run.suite import Suite
 
@@ -248,13 +248,13 @@ def opened_record(store: Any, file: str | os.PathLike[str] | None) -> Iterator[L
 
 
 def earlier_looks(
-    record: Any, fingerprint: Mapping[str, str], rows: Iterable[str], outcome: str
+    record: Looks | LookFile | None, fingerprint: str, rows: Iterable[str], outcome: str
 ) -> EarlierLooks:
     """The looks of a record at any of these rows, before the first one with the same outcome.
 
     Args:
         record: A store's looks, or a file of them; None for no record.
-        fingerprint: The judge's.
+        fingerprint: Digest of the judge's.
         rows: Digests of the test rows.
         outcome: Digest of their labels and of the judge's verdicts: a certification that is only repeated does not count again.
     """
@@ -262,14 +262,14 @@ def earlier_looks(
         return EarlierLooks(known=False)
     used = set(rows)
     every = [look for look in record.list() if look.used(used)]
-    own = digest(dict(fingerprint))
     repeated = next(
-        (at for at, look in enumerate(every) if (look.fingerprint, look.outcome) == (own, outcome)), None
+        (at for at, look in enumerate(every) if (look.fingerprint, look.outcome) == (fingerprint, outcome)),
+        None,
     )
     at = "" if repeated is None else every[repeated].at
     every = every[:repeated]
-    same = tuple(look for look in every if look.fingerprint == own)
-    return EarlierLooks(True, same, tuple(look for look in every if look.fingerprint != own), at)
+    same = tuple(look for look in every if look.fingerprint == fingerprint)
+    return EarlierLooks(True, same, tuple(look for look in every if look.fingerprint != fingerprint), at)
 
 
 def split_counts(splits: NDArray[np.object_], labelled: NDArray[np.bool_]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from workbench.probes.board import as_suite
 from workbench.probes.certification.check import FAIL, UNTESTED, JudgeCheck
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import EarlierLooks, judge_fingerprint, splits_phrase
+from workbench.probes.certification.judged_rows import verdicts_of
 from workbench.report.cases import money
 
 if TYPE_CHECKING:
@@ -157,10 +158,10 @@ class Certification(Displayed):
         if report is None:
             raise ReportError("nothing was judged", hint="certify with labels")
         if which in WRONG:
-            case = report.grades[self.judge]
-            label, accepted = (False, True) if which == WRONG[0] else (True, False)
-            rows = report.row_numbers({"label": label})
-            return report.rows(self.judge, where=[row for row in rows.tolist() if _accepts(report, row) == accepted and case.codes[row] == 1])  # fmt: skip
+            is_good = which == WRONG[1]
+            rows = report.row_numbers({"label": is_good})
+            verdicts = verdicts_of(report.grades[self.judge], self.pass_threshold)[rows]
+            return report.rows(self.judge, where=rows[verdicts == (not is_good)].tolist())
         names = [check.name for check in self.checks]
         if which not in names:
             raise ReportError(f"unknown rows {which!r}", expected=", ".join((*WRONG, *names)))
@@ -276,13 +277,6 @@ class Certification(Displayed):
         return rows
 
 
-def _accepts(report: Report, row: int) -> bool:
-    grades = report.grades[next(iter(report.grades))]
-    passed = int(grades.passed[row])
-    threshold = sum(report.scale) / 2 if report.pass_threshold is None else report.pass_threshold
-    return passed == 1 if passed >= 0 else bool(grades.scores[row] >= threshold)
-
-
 def needs_phrase(needs: Mapping[str, int | None]) -> str:
     """Such as "12 more good rows, 41 more bad rows"; "" if nothing is needed."""
     parts = []
@@ -310,28 +304,17 @@ def _number(value: float) -> float | None:
     return round(float(value), 6) if math.isfinite(value) else None
 
 
-def _share_spec(part: Share) -> dict[str, Any]:
+def _interval_spec(part: Share | Estimate) -> dict[str, Any]:
     low, high = part.interval()
-    return {
-        "value": _number(part.value),
-        "low": _number(low),
-        "high": _number(high),
-        "count": part.k,
-        "of": part.n,
-    }
+    return {"value": _number(part.value), "low": _number(low), "high": _number(high)}
+
+
+def _share_spec(part: Share) -> dict[str, Any]:
+    return {**_interval_spec(part), "count": part.k, "of": part.n}
 
 
 def _estimate_spec(part: Estimate | None) -> dict[str, Any] | None:
-    if part is None:
-        return None
-    low, high = part.interval()
-    return {
-        "value": _number(part.value),
-        "low": _number(low),
-        "high": _number(high),
-        "of": part.n,
-        "reason": part.reason,
-    }
+    return None if part is None else {**_interval_spec(part), "of": part.n, "reason": part.reason}
 
 
 def _rates_spec(rates: JudgeRates) -> dict[str, Any]:

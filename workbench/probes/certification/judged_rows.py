@@ -62,7 +62,7 @@ class JudgedRows:
         """The grades as the input of diagnostics."""
         return Case(
             self.name, self.grades, self.groups, self.labels, self.pass_threshold, self.scale,
-            SampleColumns(self.samples), votes=self.votes,
+            self.columns, votes=self.votes,
         )  # fmt: skip
 
     @cached_property

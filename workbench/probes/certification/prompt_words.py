@@ -96,7 +96,7 @@ def conflicts(judge: Judge, sample: Sample) -> list[str]:
         return []
     text = author_text(judge)
     found = [*_other_words(text, form), *_other_scale(text, form), *_other_key(text, form)]
-    whole = _request_text(judge, sample) if form.words and not found else ""
+    whole = _without_row(judge, sample) if form.words and not found else ""
     # Words that the request never names: a server that does not enforce the format cannot know them.
     if whole and not any(re.search(rf"\b{re.escape(word)}\b", whole, re.IGNORECASE) for word in form.words):
         found.append(f"the prompt never names {form.as_text}")
@@ -147,13 +147,17 @@ def _other_key(text: str, form: ParsedForm) -> Iterator[str]:
         yield f"the prompt requests the key {likely[0]!r}, and the parser reads {form.key!r}"
 
 
-def _request_text(judge: Judge, sample: Sample) -> str:
+def request_text(judge: Judge, sample: Sample) -> str:
+    """The messages of the first request of a row."""
+    return "\n".join(str(message.get("content") or "") for message in judge.questions(sample)[0])
+
+
+def _without_row(judge: Judge, sample: Sample) -> str:
     """The request of a row without the row's own texts; "" if it cannot be made."""
     try:
-        messages = judge.questions(sample)[0]
+        text = request_text(judge, sample)
     except Exception:  # noqa: BLE001 (a row that cannot be shown fails in the run, with its reason)
         return ""
-    text = "\n".join(str(message.get("content") or "") for message in messages)
     own = sorted((turn.content for turn in sample.thread.get_turns() if turn.content), key=len, reverse=True)
     for part in own:
         text = text.replace(part, " ") if len(part) > 12 else text

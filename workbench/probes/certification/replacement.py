@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from workbench.analysis.finding import percent
@@ -38,13 +36,12 @@ def replacement(new: JudgedRows, old: JudgedRows) -> JudgeCheck:
         f"against {name!r}, {counts(differs)} rows get another verdict; the share accepted changes by "
         f"{100 * mean.value:+.1f} points (95 % CI {100 * mean.interval().lo:+.1f} to {100 * mean.interval().hi:+.1f}){_accuracy(new, old)}"
     )
-    check = JudgeCheck(
+    return JudgeCheck(
         "replacement", sentence, "", mean.value, mean.interval(), len(rows), _DRIFT,
         "correct trends over time for the difference, or grade the old rows again with the new judge",
         min(1.0, 2 * larger.p_above(_DRIFT)), passes=low >= -_SAME and high <= _SAME, blocks=False,
         rows=tuple(map(int, rows[pair.a != pair.b])),
     )  # fmt: skip
-    return replace(check, needed=None)
 
 
 def _accuracy(new: JudgedRows, old: JudgedRows) -> str:

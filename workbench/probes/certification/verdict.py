@@ -23,7 +23,16 @@ from workbench.analysis.statistics.confusion import corrected_rate
 from workbench.analysis.statistics.means import Share
 from workbench.analysis.statistics.prediction import predicted_mean
 from workbench.probes.board import NOT_TRIED
-from workbench.probes.certification.check import FAIL, JudgeCheck, counts, decided, share_check, untested
+from workbench.probes.certification.check import (
+    FAIL,
+    PASS,
+    UNTESTED,
+    JudgeCheck,
+    counts,
+    decided,
+    share_check,
+    untested,
+)
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import DEV, EarlierLooks
 from workbench.probes.certification.judge_certificate import (
@@ -205,8 +214,8 @@ def _verdict(
             "certify on test rows when the prompt is final: use='test'",
         )
     if all(reaches(rate, limit, looks.level) for rate, limit in zip(_both(rates), basis.limits, strict=True)):
-        told = "".join(f"; but {check.name}: {check.sentence}" for check in failed)
-        text = f"{_rates_text(rates)} reach the limit {_limits_text(basis.limits)}{told}"
+        warnings = "".join(f"; but {check.name}: {check.sentence}" for check in failed)
+        text = f"{_rates_text(rates)} reach the limit {_limits_text(basis.limits)}{warnings}"
         return CERTIFIED, text, _use_advice(checks)
     open_rates = [
         _rate_text(name, rate)
@@ -266,7 +275,7 @@ def _use_advice(checks: Sequence[JudgeCheck]) -> str:
     unclear = [
         check.name
         for check in checks
-        if check.name.startswith("transport") and check.outcome not in {"PASS", "not tested"}
+        if check.name.startswith("transport") and check.outcome not in {PASS, UNTESTED}
     ]
     more = f"; before you compare pass rates, label more rows for {', '.join(unclear)}" if unclear else ""
     return f"use it with these settings, and report the corrected rates; certify again when judge, prompt, model or parser change{more}"
