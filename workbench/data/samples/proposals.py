@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.data.samples.chats import chat_of, turns_of_texts
-from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.roles import completions_of
@@ -120,7 +120,7 @@ def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> l
 def _is_named_for(name: str, role: str) -> bool:
     """Whether a column's name indicates this role, and no other one."""
     words = _words_of(name)
-    if role != "reference" and name.casefold() in ROLES["reference"]:
+    if role != "reference" and is_name_of("reference", name):
         return False  # followed, the references would be graded
     speaks = {other for other, known in _WORDS.items() if words & known}
     if "reference" in speaks and role != "reference":
