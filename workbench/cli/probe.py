@@ -86,6 +86,8 @@ def add(commands: Commands) -> None:
 
 
 def _probe(options: argparse.Namespace) -> int:
+    from workbench.probes.made_rows import MADE_ROWS
+
     check_one_input(options.graders, options.samples)
     if options.save:
         check_writable(options.save)
@@ -109,7 +111,7 @@ def _probe(options: argparse.Namespace) -> int:
     # A grader without a score was not probed: its finding, that it fails, is not one about what it accepts.
     failing = [name for name, probe in probes if name not in unscored and _has(probe, severities)]
     code = VERDICT if failing else COULD_NOT_RUN if unscored else 0
-    made = samples.source == _MADE
+    made = samples.source == MADE_ROWS
     if options.json:
         print_json({
             "graders": [_as_json(name, probe) for name, probe in probes], "rows": len(samples), "rows_from": origin,
@@ -125,9 +127,6 @@ def _probe(options: argparse.Namespace) -> int:
     return code
 
 
-_MADE = "made rows"
-
-
 def _rows(
     suite: wb.Suite, options: argparse.Namespace, columns: dict[str, str | None]
 ) -> tuple[wb.Samples, str]:
@@ -135,7 +134,7 @@ def _rows(
     if options.samples is not None:
         samples = wb.read_samples(options.samples, columns=columns, join=options.join)
         return samples, in_shell(samples.reading)
-    from workbench.probes.made_rows import rows_for
+    from workbench.probes.made_rows import MADE_ROWS, rows_for
 
     try:
         samples, origin = rows_for(suite, options.graders, columns)
@@ -143,7 +142,7 @@ def _rows(
         raise UsageError(
             error.what, where=error.where, found=error.found, hint=f"{error.hint}: --samples FILE"
         ) from error
-    more = ": --samples FILE" if samples.source == _MADE else ""
+    more = ": --samples FILE" if samples.source == MADE_ROWS else ""
     return samples, f"{in_shell(origin)}{more}"
 
 
