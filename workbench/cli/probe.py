@@ -24,7 +24,9 @@ from workbench.cli.options import (
     in_shell,
     messages_to_stderr,
     read_suite,
+    same_rows,
     say,
+    trial_rows,
 )
 from workbench.cli.output import finding_json, print_json
 from workbench.core.display_text import capital, counted, number, one_line
@@ -91,9 +93,8 @@ def _probe(options: argparse.Namespace) -> int:
     check_one_input(options.graders, options.samples)
     if options.save:
         check_writable(options.save)
-    columns = columns_of(options.columns)
     suite = read_suite(options.graders, options)
-    samples, origin = _rows(suite, options, columns)
+    samples, origin = _rows(suite, options)
     say(origin, error=True)
     probes: list[tuple[str, Probe]] = []
     for target in _targets(suite):
@@ -127,17 +128,14 @@ def _probe(options: argparse.Namespace) -> int:
     return code
 
 
-def _rows(
-    suite: wb.Suite, options: argparse.Namespace, columns: dict[str, str | None]
-) -> tuple[wb.Samples, str]:
+def _rows(suite: wb.Suite, options: argparse.Namespace) -> tuple[wb.Samples, str]:
     """The rows to probe on: those given, those in the graders' file, or made ones; and a line on what they are."""
-    if options.samples is not None:
-        samples = wb.read_samples(options.samples, columns=columns, join=options.join)
-        return samples, in_shell(samples.reading)
+    if (given := trial_rows(options)) is not None:
+        return given, in_shell(given.reading)
     from workbench.probes.made_rows import MADE_ROWS, rows_for
 
     try:
-        samples, origin = rows_for(suite, options.graders, columns)
+        samples, origin = rows_for(suite, options.graders, columns_of(options.columns))
     except wb.errors.SamplesError as error:
         raise UsageError(
             error.what, where=error.where, found=error.found, hint=f"{error.hint}: --samples FILE"
@@ -266,5 +264,4 @@ def _again(options: argparse.Namespace) -> str:
     """The command that writes the regression rows, and the one that grades them."""
     words = ["workbench", "probe", str(options.graders)]
     words += ["--samples", str(options.samples)] if options.samples else []
-    words += [word for pair in options.columns for word in ("--columns", pair)]
-    return f"{shlex.join([*words, '--save', 'holes.jsonl'])} && workbench check {shlex.quote(str(options.graders))} holes.jsonl"
+    return f"{shlex.join(words)}{same_rows(options)} --save holes.jsonl && workbench check {shlex.quote(str(options.graders))} holes.jsonl"
