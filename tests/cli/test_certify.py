@@ -27,6 +27,17 @@ def test_a_column_of_verdicts(data, judge, code, capsys, tmp_path):
     assert "<table" in (tmp_path / "c.html").read_text("utf-8")
 
 
+def test_labels_of_another_file_are_joined(tmp_path, capsys):
+    """By the id of the rows, as for the other commands."""
+    made = [{**row, "id": number, "good_judge": row["good"]} for number, row in enumerate(rows(100))]
+    labels = [{"id": row["id"], "good": row.pop("good")} for row in made]
+    for name, lines in (("rows", made), ("labels", labels)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    words = ["certify", "column:good_judge", str(tmp_path / "rows.jsonl"), "--labels", "good"]
+    assert main([*words, "--join", str(tmp_path / "labels.jsonl")]) == 0
+    assert capsys.readouterr().out.startswith("good_judge: certified: ")
+
+
 def test_without_labels_the_plan_is_inconclusive(data, capsys):
     """The exit code is 4, and JSON has the plan."""
     assert main(["certify", "column:good_judge", str(data), "--json"]) == 4

@@ -257,6 +257,42 @@ def test_columns_of_templates_are_made(folder, capsys):
     assert "verdict: match: no error found" in said.out
 
 
+@pytest.mark.parametrize("command", ["probe", "validate"])
+def test_a_file_to_join_needs_rows(folder, capsys, command):
+    """The option is refused, not ignored."""
+    assert main([command, "reward.py", "--join", "rows.jsonl"]) == 2
+    assert "--samples FILE" in capsys.readouterr().err
+
+
+def test_the_next_command_reads_the_same_rows(folder, capsys):
+    """With the columns and the joined files of this one."""
+    rows = [{"id": str(n), "prompt": f"{n}?", "out": f"It is {n}."} for n in range(11, 51)]
+    (folder / "plain.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    items = [{"id": str(n), "answer": str(n)} for n in range(11, 51)]
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, items)), "utf-8")
+    reading = ["--columns", "completion=out", "--join", "items.jsonl"]
+    assert main(["probe", "reward.py:near", "--samples", "plain.jsonl", *reading, "--tries", "0"]) == 1
+    assert f"--samples plain.jsonl {shlex.join(reading)} --save holes.jsonl" in capsys.readouterr().out
+    main(["run", "reward.py:near", "plain.jsonl", *reading])
+    assert (
+        f"workbench probe reward.py:near --samples plain.jsonl {shlex.join(reading)}"
+        in capsys.readouterr().err
+    )
+
+
+def test_a_folder_of_parquet_is_opened_with_a_joined_file(folder, capsys):
+    """It is read whole, as by a run."""
+    import pandas as pd
+
+    (folder / "parts").mkdir()
+    pd.DataFrame({"id": ["1"], "prompt": ["1?"], "completion": ["1"]}).to_parquet(
+        folder / "parts" / "a.parquet"
+    )
+    (folder / "items.jsonl").write_text('{"id": "1", "answer": "1"}', "utf-8")
+    assert main(["open", "parts", "--join", "items.jsonl"]) == 0
+    assert "reference from 'answer'" in capsys.readouterr().out
+
+
 def test_a_missing_column_is_named_and_joined(folder, capsys):
     """The columns that graders read are listed; a run without them names the option, and the run with it scores."""
     (folder / "eval.json").write_text(json.dumps(EXPORT["eval"]), "utf-8")

@@ -78,7 +78,7 @@ def _certify(options: argparse.Namespace) -> int:
     judges = _judges(options)
     if len(judges) > 1 and options.out is not None:
         raise UsageError("--out writes the result of one judge", found=f"{len(judges)} graders in {options.judge}")  # fmt: skip
-    samples = wb.read_samples(options.samples, columns=columns_of(options.columns))
+    samples = wb.read_samples(options.samples, columns=columns_of(options.columns), join=options.join)
     say(in_shell(samples.reading), error=True)
     found = []
     for judge in judges:

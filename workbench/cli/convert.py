@@ -87,11 +87,12 @@ def _convert(options: argparse.Namespace) -> int:
     # Code is imported by its file name, which must not contain a dot.
     sign = "_" if suffix == ".py" else "."
     target = options.out or options.source.with_name(f"{options.source.stem}{sign}{options.to}{suffix}")
+    rows = trial_rows(options)
     try:
         written = wb.convert(
             options.source, target, options.to, format=options.format, on_loss=options.on_loss,
             on_error=options.on_error, reference=options.reference, allow_unvalidated=options.allow_unvalidated,
-            trust=options.trust, release=options.release, samples=trial_rows(options),
+            trust=options.trust, release=options.release, samples=rows,
         )  # fmt: skip
     except WorkbenchError as error:
         say(f"workbench: {in_shell(error)}", error=True)

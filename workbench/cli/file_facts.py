@@ -26,6 +26,7 @@ from workbench.cli.options import (
     columns_of,
     in_shell,
     read_suite,
+    same_rows,
     say,
 )
 from workbench.cli.output import print_json
@@ -163,7 +164,10 @@ def _add_contents(facts: FileFacts, options: argparse.Namespace) -> None:
         path,
         lambda path: read_suite(path, options),
         lambda path: wb.read_samples(
-            path, columns=columns_of(options.columns), lazy=path.is_dir() or is_large, join=options.join
+            path,
+            columns=columns_of(options.columns),
+            join=options.join,
+            lazy=not options.join and (path.is_dir() or is_large),
         ),
         format=options.format,
     )
@@ -226,8 +230,7 @@ def _row_lines(samples: wb.Samples) -> Iterator[str]:
 def _next(facts: FileFacts, options: argparse.Namespace) -> str:
     """The next command, with the file's name."""
     path = shlex.quote(str(facts.path))
-    columns = "".join(f" --columns {shlex.quote(pair)}" for pair in options.columns)
-    columns += "".join(f" --join {shlex.quote(str(one))}" for one in options.join or ())
+    columns = same_rows(options)
     platform = f" --from {options.format}" if options.format else ""
     can_run = facts.samples is not None and _contents().has_completions(facts.samples)
     if facts.suite is not None and can_run:

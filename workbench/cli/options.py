@@ -120,7 +120,7 @@ def add_samples(command: argparse.ArgumentParser) -> None:
 
 
 def add_columns(command: argparse.ArgumentParser) -> None:
-    """Add the option for the roles of the rows' columns."""
+    """Add the options for the roles of the rows' columns, and for files whose columns are added."""
     command.add_argument(
         "--columns",
         action="append",
@@ -129,9 +129,16 @@ def add_columns(command: argparse.ArgumentParser) -> None:
         help="column of a role, e.g. completion=out; repeat the option for several roles",
     )
     command.add_argument(
-        "--join", action="append", type=Path, metavar="FILE",
+        "--join", action="append", type=Path, default=[], metavar="FILE",
         help="add the columns of the rows with the same id, such as the requests of a batch or the items of an eval",
     )  # fmt: skip
+
+
+def same_rows(options: argparse.Namespace) -> str:
+    """The options of `add_columns` as given, for a next command that reads the same rows; "" without."""
+    words = [("--columns", pair) for pair in options.columns]
+    words += [("--join", str(path)) for path in options.join]
+    return "".join(f" {shlex.join(pair)}" for pair in words)
 
 
 def columns_of(pairs: Sequence[str]) -> dict[str, str | None]:
@@ -186,8 +193,10 @@ def check_one_input(*paths: Path | None) -> None:
 
 
 def trial_rows(options: argparse.Namespace) -> wb.Samples | None:
-    """The rows of --samples; None without that option."""
+    """The rows of --samples, with the columns of --join; None without --samples."""
     if options.samples is None:
+        if options.join:
+            raise UsageError("--join adds columns to rows, and there are none", hint="pass --samples FILE")
         return None
     return wb.read_samples(options.samples, columns=columns_of(options.columns), join=options.join)
 

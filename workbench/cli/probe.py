@@ -24,7 +24,9 @@ from workbench.cli.options import (
     in_shell,
     messages_to_stderr,
     read_suite,
+    same_rows,
     say,
+    trial_rows,
 )
 from workbench.cli.output import finding_json, print_json
 from workbench.core.display_text import capital, counted, number, one_line
@@ -86,12 +88,13 @@ def add(commands: Commands) -> None:
 
 
 def _probe(options: argparse.Namespace) -> int:
+    from workbench.probes.made_rows import MADE_ROWS
+
     check_one_input(options.graders, options.samples)
     if options.save:
         check_writable(options.save)
-    columns = columns_of(options.columns)
     suite = read_suite(options.graders, options)
-    samples, origin = _rows(suite, options, columns)
+    samples, origin = _rows(suite, options)
     say(origin, error=True)
     probes: list[tuple[str, Probe]] = []
     for target in _targets(suite):
@@ -109,7 +112,7 @@ def _probe(options: argparse.Namespace) -> int:
     # A grader without a score was not probed: its finding, that it fails, is not one about what it accepts.
     failing = [name for name, probe in probes if name not in unscored and _has(probe, severities)]
     code = VERDICT if failing else COULD_NOT_RUN if unscored else 0
-    made = samples.source == _MADE
+    made = samples.source == MADE_ROWS
     if options.json:
         print_json({
             "graders": [_as_json(name, probe) for name, probe in probes], "rows": len(samples), "rows_from": origin,
@@ -125,25 +128,19 @@ def _probe(options: argparse.Namespace) -> int:
     return code
 
 
-_MADE = "made rows"
-
-
-def _rows(
-    suite: wb.Suite, options: argparse.Namespace, columns: dict[str, str | None]
-) -> tuple[wb.Samples, str]:
+def _rows(suite: wb.Suite, options: argparse.Namespace) -> tuple[wb.Samples, str]:
     """The rows to probe on: those given, those in the graders' file, or made ones; and a line on what they are."""
-    if options.samples is not None:
-        samples = wb.read_samples(options.samples, columns=columns, join=options.join)
-        return samples, in_shell(samples.reading)
-    from workbench.probes.made_rows import rows_for
+    if (given := trial_rows(options)) is not None:
+        return given, in_shell(given.reading)
+    from workbench.probes.made_rows import MADE_ROWS, rows_for
 
     try:
-        samples, origin = rows_for(suite, options.graders, columns)
+        samples, origin = rows_for(suite, options.graders, columns_of(options.columns))
     except wb.errors.SamplesError as error:
         raise UsageError(
             error.what, where=error.where, found=error.found, hint=f"{error.hint}: --samples FILE"
         ) from error
-    more = ": --samples FILE" if samples.source == _MADE else ""
+    more = ": --samples FILE" if samples.source == MADE_ROWS else ""
     return samples, f"{in_shell(origin)}{more}"
 
 
@@ -267,5 +264,4 @@ def _again(options: argparse.Namespace) -> str:
     """The command that writes the regression rows, and the one that grades them."""
     words = ["workbench", "probe", str(options.graders)]
     words += ["--samples", str(options.samples)] if options.samples else []
-    words += [word for pair in options.columns for word in ("--columns", pair)]
-    return f"{shlex.join([*words, '--save', 'holes.jsonl'])} && workbench check {shlex.quote(str(options.graders))} holes.jsonl"
+    return f"{shlex.join(words)}{same_rows(options)} --save holes.jsonl && workbench check {shlex.quote(str(options.graders))} holes.jsonl"

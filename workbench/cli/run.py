@@ -24,6 +24,7 @@ from workbench.cli.options import (
     in_shell,
     messages_to_stderr,
     read_suite,
+    same_rows,
     say,
 )
 from workbench.cli.output import (
@@ -284,13 +285,12 @@ def _say_not_probed(graders: wb.Suite, options: argparse.Namespace) -> None:
         rows = (
             ""
             if str(options.samples) == STANDARD_INPUT
-            else f" --samples {shlex.quote(str(options.samples))}"
+            else f" --samples {shlex.quote(str(options.samples))}{same_rows(options)}"
         )
-        columns = "".join(f" --columns {shlex.quote(pair)}" for pair in options.columns)
         names = f"{', '.join(map(one_line, code[:_NAMED]))}{f' and {len(code) - _NAMED} more' if len(code) > _NAMED else ''}"
         say(
             f"not probed: {names}. To search for wrong completions that get reward:  "
-            f"workbench probe {shlex.quote(str(options.graders))}{rows}{columns}",
+            f"workbench probe {shlex.quote(str(options.graders))}{rows}",
             error=True,
         )
 

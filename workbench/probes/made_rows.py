@@ -1,4 +1,7 @@
-"""Rows for a probe without rows: those in the graders' file, or the demo's arithmetic with its results in each column that a grader names."""
+"""Rows for a probe without rows: those in the graders' file, or arithmetic tasks of the demo.
+
+The result of a made task is in each column that a grader names.
+"""
 
 from __future__ import annotations
 
@@ -114,10 +117,11 @@ def _refuse_choosers(suite: Suite) -> None:
     for entry_name, part in _choosers(suite):
         names = dict.fromkeys(name for case in part.cases for name in case["when"])
         raise SamplesError(
-                    "rows for these graders cannot be made, because they are for rows with certain values",
-                    where=f"grader {one_line(entry_name, 60)}", found=f"columns {', '.join(map(one_line, names))}",
-                    hint="pass rows with these columns",
-                )  # fmt: skip
+            "rows for these graders cannot be made, because they are for rows with certain values",
+            where=f"grader {one_line(entry_name, 60)}",
+            found=f"columns {', '.join(map(one_line, names))}",
+            hint="pass rows with these columns",
+        )
 
 
 def named_columns(grader: Any) -> set[str]:

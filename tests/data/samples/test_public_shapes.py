@@ -165,6 +165,22 @@ def test_both_sides_of_a_pair_are_rows_of_one_group(row):
     assert any("'chosen' marks the" in note for note in samples.notes)
 
 
+@pytest.mark.parametrize("name", ["model_output", "Model Output", "model-output"])
+def test_a_pair_beside_completions_is_not_expanded(name):
+    """However the name of the completions is written."""
+    samples = wb.Samples([{"prompt": Q, name: A, "chosen": A, "rejected": B}])
+    assert (len(samples), samples.columns["completion"]) == (1, name)
+
+
+@pytest.mark.parametrize("name", ["best_answer", "Best Answer", "bestAnswer"])
+def test_a_second_reference_is_not_proposed_as_the_completion(name):
+    """However its name is written: followed, the references would be graded."""
+    samples = wb.Samples([{"prompt": f"{Q} {at}", "expected": A, name: f"{A} {at}"} for at in range(3)])
+    with pytest.raises(SamplesError) as error:
+        samples.require_answers()
+    assert name not in error.value.hint
+
+
 def test_sides_that_are_not_graded_are_said(tmp_path):
     """Read lazily beside messages, beside another completion, or where one side was mapped."""
     row = SEVERAL["with the chosen messages"]

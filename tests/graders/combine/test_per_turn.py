@@ -66,6 +66,23 @@ def test_each_turn_sees_its_own_reference_in_the_metadata():
     assert PerTurn(grader=grader)(talk(["a", "b"], "x", "y", k="v")).score == 1.0
 
 
+@pytest.mark.parametrize("column", ["expected_output", "Expected Output", "referenceResponse"])
+def test_the_reference_in_the_metadata_is_the_turns_however_its_column_is_written(column):
+    """Under each name by which rows are read."""
+    references = ["a", "b"]
+    thread = talk(references, "a", "b").thread
+    thread.metadata = {column: references, "k": references}
+    seen = []
+
+    class Looks(wb.Grader):
+        async def grade(self, sample):
+            seen.append(sample.thread.metadata)
+            return wb.Grade(1.0)
+
+    PerTurn(grader=Looks())(wb.Sample(id="0", thread=thread, reference=references, group="0"))
+    assert seen == [{column: one, "k": references} for one in references]
+
+
 def test_turns_keep_their_tool_calls():
     """A call belongs to its turn, and so does its answer."""
     thread = wb.StringThread.from_messages(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +59,7 @@ def read_samples(
     Raises:
         SamplesError: The data cannot be read; the error gives file, line, column, found and expected.
     """
-    if join is None:
-        samples = _read(path_or_data, columns, strict, lazy, encoding)
-    else:
-        samples = _read_joined(path_or_data, join, columns, (strict, lazy, encoding))
+    samples = _read(path_or_data, columns, join, strict=strict, lazy=lazy, encoding=encoding)
     for note in samples.notes:
         warnings.warn(note, SamplesWarning, stacklevel=2)
     return samples
@@ -71,39 +68,37 @@ def read_samples(
 def _read(
     path_or_data: Any,
     columns: Mapping[str, str | None] | None = None,
+    join: Any = None,
+    *,
     strict: bool = True,
     lazy: bool = False,
     encoding: str | None = None,
 ) -> Samples:
-    if not isinstance(path_or_data, str | os.PathLike):
-        if lazy:
-            raise SamplesError(
-                "only Parquet can be read lazily", found=type(path_or_data).__name__, expected="the path of a Parquet file or folder"
-            )  # fmt: skip
-        return Samples(path_or_data, columns=columns)
-    path = Path(path_or_data)
-    return Samples(
-        load_file(path, strict=strict, lazy=lazy, encoding=encoding), columns=columns, source=str(path)
-    )
-
-
-def _read_joined(
-    path_or_data: Any, join: Any, columns: Mapping[str, str | None] | None, how: tuple[bool, bool, str | None]
-) -> Samples:
-    loaded, source = _loaded(path_or_data, *how)
-    several = isinstance(join, list | tuple) and all(isinstance(one, str | os.PathLike) for one in join)
-    for one in join if several else [join]:
-        other, name = _loaded(one, *how)
-        loaded = joined(loaded, other, source or "the rows", name or "the joined rows")
+    loaded, source = _loaded(path_or_data, strict, lazy, encoding)
+    for other in _others(join):
+        further, name = _loaded(other, strict, False, encoding)  # lazily read rows cannot be joined
+        loaded = joined(loaded, further, source or "the rows", name or "the joined rows")
     return Samples(loaded, columns=columns, source=source)
 
 
+def _others(join: Any) -> Sequence[Any]:
+    """The paths and data to join: a list of paths is several, any other list is data."""
+    if join is None:
+        return []
+    are_paths = isinstance(join, list | tuple) and all(isinstance(one, str | os.PathLike) for one in join)
+    return join if are_paths else [join]
+
+
 def _loaded(data: Any, strict: bool, lazy: bool, encoding: str | None) -> tuple[Loaded, str]:
-    """Rows as a frame, and where they are from."""
-    if not isinstance(data, str | os.PathLike):
-        return load(data), ""
-    path = Path(data)
-    return load_file(path, strict=strict, lazy=lazy, encoding=encoding), str(path)
+    """Rows as a frame, and the path that they are from; "" for data in memory."""
+    if isinstance(data, str | os.PathLike):
+        path = Path(data)
+        return load_file(path, strict=strict, lazy=lazy, encoding=encoding), str(path)
+    if lazy:
+        raise SamplesError(
+            "only Parquet can be read lazily", found=type(data).__name__, expected="the path of a Parquet file or folder"
+        )  # fmt: skip
+    return load(data), ""
 
 
 def as_samples(data: Any) -> Samples:

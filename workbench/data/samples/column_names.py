@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from workbench.data.row_columns import REFERENCE_NAMES
@@ -63,3 +64,16 @@ VERDICT_NAMES = ("label", "answer", "gold", "target")
 
 LABEL_NAMES = ROLES["reference"][:5]
 """Names under which graders find the label of a trainer that passes it without its column's name."""
+
+
+def plain_name(name: str) -> str:
+    """A name without what tools write differently: "Expected Output", "expectedOutput" and "expected_output" are one."""
+    return re.sub(r"[\s_-]+", "", name.casefold())
+
+
+_PLAIN = {role: frozenset(map(plain_name, names)) for role, names in ROLES.items()}
+
+
+def is_name_of(role: str, name: str) -> bool:
+    """Whether a column of this name is recognised as a role."""
+    return plain_name(name) in _PLAIN[role]

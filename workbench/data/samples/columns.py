@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
-from workbench.data.samples.column_names import ROLES, VERDICT_NAMES
+from workbench.data.samples.column_names import ROLES, VERDICT_NAMES, plain_name
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
     Peek,
@@ -75,9 +74,9 @@ _OPTIONS = frozenset({"choices", "options", "answeridx", "answerindex", "answerk
 """Columns of multiple-choice prompts, whose `answer` is the right one."""
 
 COMPLETION_NAMES = frozenset(
-    name.casefold() for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
+    plain_name(name) for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
 )
-"""Known names of columns with model completions, in lower case."""
+"""Known names of columns with model completions, as `plain_name` returns them."""
 
 _BATCH_COLUMNS = frozenset({"custom_id", "response"})
 _RESULT_COLUMNS = frozenset({"custom_id", "result"})
@@ -189,7 +188,7 @@ def _answer_beside_reference(
     matched: Mapping[str, str | None], names: Sequence[str], peek: Peek
 ) -> str | None:
     """The column `answer` next to a prompt and a reference of another name, so that it contains completions."""
-    folded = {_plain_name(name): name for name in reversed(names)}
+    folded = {plain_name(name): name for name in reversed(names)}
     asked = matched["prompt"] or matched["instruction"]
     if (
         asked is None
@@ -275,16 +274,11 @@ def _match(candidates: Sequence[str], names: Sequence[str]) -> str | None:
     if exact is not None:
         return exact
     # Reversed, so that of two names that differ in case the first one is used.
-    for fold in (str.casefold, _plain_name):
+    for fold in (str.casefold, plain_name):
         folded = {fold(name): name for name in reversed(names)}
         if found := next((folded[fold(name)] for name in candidates if fold(name) in folded), None):
             return found
     return None
-
-
-def _plain_name(name: str) -> str:
-    """A name without what tools write differently: "Expected Output", "expectedOutput" and "expected_output" are one."""
-    return re.sub(r"[\s_-]+", "", name.casefold())
 
 
 def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], source: str) -> None:

@@ -22,9 +22,10 @@ _ANSWERS = frozenset({"completion", "generated_text", "response"})
 _SETTINGS = frozenset({"max_gen_len", "max_tokens", "max_tokens_to_sample", "model"})
 """Keys of a request with a text as `prompt`: of a legacy completion, or of a model on Bedrock."""
 _ABOUT = frozenset({
-    "annotations", "citations", "confidence_scores", "cost", "created", "duration", "finish_reason", "generator", "id",
-    "correct", "index", "is_correct", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "note", "overall_score", "passed", "policy", "rank", "rating", "reward", "score", "scores",
-    "seed", "stop_reason", "temperature", "time", "timestamp", "token_ids", "tokens", "usage",
+    "annotations", "citations", "confidence_scores", "correct", "cost", "created", "duration", "finish_reason", "generator",
+    "id", "index", "is_correct", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "note",
+    "overall_score", "passed", "policy", "rank", "rating", "reward", "score", "scores", "seed", "stop_reason",
+    "temperature", "time", "timestamp", "token_ids", "tokens", "usage",
 })  # fmt: skip
 """Metadata that tools add to a completion."""
 

@@ -37,15 +37,22 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     if len(set(map(str, frame.columns))) < len(names) or not len(frame):
         return loaded, ()
     first = list(records(frame.head(LOOKED_AT), names))
-    if shape_of(names, first) is not None or not _is_unmapped(names, first):
+    if not _is_unmapped(names, first) or shape_of(names, first) is not None:
         return loaded, ()
-    found = {name: keys for name in names if (keys := _keys(name, first))}
-    roles = [role for name, keys in found.items() for role in _roles(name, keys, first)]
+    found: dict[str, list[str]] = {}
+    roles: list[str] = []
+    for name in names:
+        objects = _objects(name, first)
+        keys = list(dict.fromkeys(str(key) for cell in objects for key in cell))
+        if spoken := _roles(keys, objects):
+            found[name] = keys
+            roles += spoken
     if not found or len(set(roles)) < len(roles):
         return loaded, ()
     own, taken = frame, set(names) - found.keys()
     for name, keys in found.items():
-        cells = [from_json(cell) for cell in frame[frame.columns[names.index(name)]]]
+        column = frame.columns[names.index(name)]
+        cells = [from_json(cell) for cell in frame[column]]
         lifted = {
             key if key not in taken else f"{name}.{key}": as_column(
                 [cell.get(key) if isinstance(cell, Mapping) else None for cell in cells]
@@ -53,7 +60,7 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
             for key in keys
         }
         taken |= lifted.keys()
-        own = own.drop(columns=[frame.columns[names.index(name)]]).assign(**lifted)
+        own = own.drop(columns=[column]).assign(**lifted)
     notes = [
         f"the rows are in column {name!r}, whose keys are read as columns: {_listed(keys)}"
         for name, keys in found.items()
@@ -72,19 +79,14 @@ def _is_unmapped(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> boo
     return False
 
 
-def _keys(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The keys of a column's objects if one of them has the prompt or the completion; none for any other column."""
+def _objects(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The objects of a column; none if it has any other cell."""
     cells = [from_json(row[name]) for row in rows if not is_missing(row.get(name))]
-    if not cells or not all(isinstance(cell, Mapping) for cell in cells):
-        return []
-    keys = list(dict.fromkeys(str(key) for cell in cells for key in cell))
-    return keys if _roles(name, keys, rows) else []
+    return cells if all(isinstance(cell, Mapping) for cell in cells) else []
 
 
-def _roles(name: str, keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The roles that keys of a column's objects have."""
-    cells = [from_json(row.get(name)) for row in rows]
-    objects = [cell for cell in cells if isinstance(cell, Mapping)]
+def _roles(keys: Sequence[str], objects: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The roles of a prompt or a completion that keys of objects have."""
     try:
         found = recognise(keys, peek=lambda key: [cell.get(key) for cell in objects])
     except SamplesError:

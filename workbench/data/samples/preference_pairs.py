@@ -16,7 +16,7 @@ import pandas as pd
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import chat_of
-from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.column_names import ROLES, is_name_of, plain_name
 from workbench.data.samples.columns import COMPLETION_NAMES, recognise
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.proposals import PEEKED, are_completions, could_be_read
@@ -131,7 +131,11 @@ def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[An
     if "completion" in columns or "messages" in columns:
         return None
     folded = {str(name).casefold(): name for name in reversed(list(frame.columns))}
-    if any(_are_answers(frame[name], str(name)) for key, name in folded.items() if key in COMPLETION_NAMES):
+    if any(
+        _are_answers(frame[name], str(name))
+        for name in folded.values()
+        if plain_name(str(name)) in COMPLETION_NAMES
+    ):
         return None
     for first, second in PAIRS:
         if first in folded and second in folded and not _has_third(first, second, folded):
@@ -157,7 +161,7 @@ def _has_third(first: str, second: str, names: Mapping[str, Any]) -> bool:
 
 def _are_answers(cells: pd.Series[Any], name: str) -> bool:
     """Whether a column contains model completions, by its name; for an ambiguous name, by its cells."""
-    if name.casefold() in ROLES["completion"]:
+    if is_name_of("completion", name):
         return True
     first = list(cells.head(PEEKED))
     return are_completions(first) or could_be_read(name, "completion", lambda _: first)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.data.samples.chats import chat_of, turns_of_texts
-from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.roles import completions_of
@@ -98,11 +98,9 @@ def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> l
     """The dotted paths of the only text in a column's objects, if it may be a completion."""
     found = []
     for name in names:
-        cells = (
-            _plain(peek(name))
-            if name not in taken and not _words_of(name) & (_NEVER | _WORDS["reference"])
-            else []
-        )
+        if name in taken or _words_of(name) & (_NEVER | _WORDS["reference"]):
+            continue
+        cells = _plain(peek(name))
         if not cells or not all(isinstance(cell, Mapping) for cell in cells):
             continue
         texts = {
@@ -120,7 +118,7 @@ def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> l
 def _is_named_for(name: str, role: str) -> bool:
     """Whether a column's name indicates this role, and no other one."""
     words = _words_of(name)
-    if role != "reference" and name.casefold() in ROLES["reference"]:
+    if role != "reference" and is_name_of("reference", name):
         return False  # followed, the references would be graded
     speaks = {other for other, known in _WORDS.items() if words & known}
     if "reference" in speaks and role != "reference":
@@ -229,11 +227,13 @@ def are_verdicts(cells: Sequence[Any], completions: Sequence[Any], *, strict: bo
     said = [cell for cell in completions if isinstance(cell, str) and cell.strip()]
     if not strict and all(str(cell).strip() in _DIGITS for cell in values):
         # Unless completions state a digit themselves, such as a class.
-        return len(said) > 0 and not any(_DIGIT.search(text) for text in said)
+        return bool(said) and not any(_DIGIT.search(text) for text in said)
     words = _JUDGEMENTS if strict else VERDICTS
     if not all(_is_verdict(cell, words) for cell in values):
         return False
-    return bool(said or not strict) and sum(_is_verdict(cell, words) for cell in said) * 2 < max(len(said), 1)
+    if not said:
+        return not strict
+    return sum(_is_verdict(cell, words) for cell in said) * 2 < len(said)
 
 
 def _is_verdict(cell: Any, words: frozenset[str]) -> bool:

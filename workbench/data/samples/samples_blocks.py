@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.core.display import DisplayBlock, Paragraph, Parts, Span, TableBlock
 from workbench.core.display_text import counted, one_line
-from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.column_names import ROLES, is_name_of
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.preference_pairs import PAIRS
@@ -192,8 +192,8 @@ def _missing_prompt(table: Table, free: Sequence[str]) -> Iterator[str]:
 def _missing_reference(table: Table, free: Sequence[str]) -> Iterator[str]:
     if "reference" in table.roles or "reference" in table.given:
         return
-    known = {other for role, names in ROLES.items() if role != "reference" for other in names}
-    others = [name for name in free if name.casefold() not in known]
+    known = ROLES.keys() - {"reference"}
+    others = [name for name in free if not any(is_name_of(role, name) for role in known)]
     could = [name for name in others if could_be_read(name, "reference", table.first_cells)]
     if could:
         yield f"no reference was found{_left_over(could, table, 'reference')}"

@@ -53,13 +53,14 @@ def _read_python(reading: Reading) -> Suite:
         )
     try:
         functions = decorated(reading.text) or {"": {}}
-        if "" in functions and (evaluators := evaluators_in(reading.text, reading.where)):
-            named = _named(reading.text, reading.where)
-            return Suite([*evaluators, *(_named_grader(reading, name, call) for name, call in named.items())])
-        if "" in functions and (named := _named(reading.text, reading.where)):
-            return Suite([_named_grader(reading, name, call) for name, call in named.items()])
         # With `@wb.grader` the author marks graders; else the function may be a trainer's.
         if "" in functions:
+            evaluators = evaluators_in(reading.text, reading.where)
+            named = _named(reading.text, reading.where)
+            if evaluators or named:
+                return Suite([
+                    *evaluators, *(_named_grader(reading, name, call) for name, call in named.items()),
+                ])  # fmt: skip
             check_grader(reading.text, reading.where)
         return Suite([_function(reading, name, settings) for name, settings in functions.items()])
     except CaptureError as error:

@@ -11,8 +11,8 @@ from typing import Any
 
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.formats.shared.evaluator_rules import (
+    BASES_AND_DECORATORS,
     EVALUATORS,
-    OWN,
     PACKAGES,
     EvaluatorCall,
     NotReadError,
@@ -94,7 +94,7 @@ def _evaluators(text: str) -> tuple[list[EvaluatorCall], list[Refused]]:
         id(one) for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple) for one in node.elts
     }
     calls: dict[tuple[int, int], EvaluatorCall] = {}
-    refused = list(_own(tree, imports))
+    refused = list(_defined_in(tree, imports))
     for node in _expressions(tree):
         target = node.func if isinstance(node, ast.Call) else node
         place = _resolved(target, imports)
@@ -208,14 +208,14 @@ def _labels(node: ast.expr) -> Any:
     return tuple(labels) if len(labels) == len(parts) else None
 
 
-def _own(tree: ast.Module, imports: Mapping[str, tuple[str, str]]) -> Iterator[Refused]:
+def _defined_in(tree: ast.Module, imports: Mapping[str, tuple[str, str]]) -> Iterator[Refused]:
     """Classes and functions of the file that are evaluators by their base or decorator."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.ClassDef | Function):
             continue
         for mark in node.bases if isinstance(node, ast.ClassDef) else node.decorator_list:
             place = _resolved(mark.func if isinstance(mark, ast.Call) else mark, imports)
-            if place is not None and place[1] in OWN:
+            if place is not None and place[1] in BASES_AND_DECORATORS:
                 yield (
                     node.lineno,
                     node.name,

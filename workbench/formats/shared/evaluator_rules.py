@@ -22,17 +22,9 @@ from workbench.judges.kinds.rag import AnswerRelevancyJudge, ContextRelevancyJud
 PACKAGES = ("autoevals", "openevals", "deepeval", "mlflow", "ragas", "inspect_ai")
 """Packages whose evaluators are known."""
 
-OWN = frozenset(
-    {
-        "BaseMetric",
-        "BaseConversationalMetric",
-        "Scorer",
-        "scorer",
-        "ScorerWithPartial",
-        "discrete_metric",
-        "numeric_metric",
-    }
-)
+BASES_AND_DECORATORS = frozenset({
+    "BaseMetric", "BaseConversationalMetric", "Scorer", "scorer", "ScorerWithPartial", "discrete_metric", "numeric_metric",
+})  # fmt: skip
 """Bases and decorators of evaluators that a file defines."""
 
 
@@ -182,22 +174,17 @@ def _classifier(call: EvaluatorCall) -> Entry:
 
 
 def _as_judge(call: EvaluatorCall) -> Entry:
-    if (
-        call.get("output_schema") is not None
-        or call.get("few_shot_examples") is not None
-        or call.get("system") is not None
-    ):
+    if any(call.get(name) is not None for name in ("output_schema", "few_shot_examples", "system")):
         raise NotReadError(
             "write its prompt, with the system prompt and the examples, as wb.RubricJudge(prompt, dialect='braces')"
         )
-    choices = call.get("choices")
-    ending = "The score is 1 for true, and 0 for false."
-    if call.get("continuous", default=False) or choices:
-        ending = (
-            f"The score is one of {', '.join(map(str, choices))}."
-            if choices
-            else "The score is a number from 0 to 1."
-        )
+    choices, is_continuous = call.get("choices"), call.get("continuous", default=False)
+    if choices:
+        ending = f"The score is one of {', '.join(map(str, choices))}."
+    elif is_continuous:
+        ending = "The score is a number from 0 to 1."
+    else:
+        ending = "The score is 1 for true, and 0 for false."
     return _prompted(call, call.text("prompt", 0), _BRACES, ending)
 
 
@@ -230,7 +217,7 @@ def _geval(call: EvaluatorCall) -> Entry:
     return Entry(RubricJudge(text, name=call.title, model=call.model, pass_threshold=threshold))
 
 
-def _of_documents(kind: Callable[..., Grader]) -> Callable[[EvaluatorCall], Entry]:
+def _with_threshold(kind: Callable[..., Grader]) -> Callable[[EvaluatorCall], Entry]:
     def make(call: EvaluatorCall) -> Entry:
         return Entry(kind(name=call.title, model=call.model), pass_threshold=call.get("threshold", 0, 0.5))
 
@@ -266,9 +253,9 @@ EVALUATORS: Mapping[tuple[str, str], Callable[[EvaluatorCall], Grader | Entry]] 
     ("deepeval", "GEval"): _geval,
     ("deepeval", "ExactMatchMetric"): lambda call: ExactMatch(name=call.title),
     ("deepeval", "PatternMatchMetric"): _pattern,
-    ("deepeval", "FaithfulnessMetric"): _of_documents(FaithfulnessJudge),
-    ("deepeval", "AnswerRelevancyMetric"): _of_documents(AnswerRelevancyJudge),
-    ("deepeval", "ContextualRelevancyMetric"): _of_documents(ContextRelevancyJudge),
+    ("deepeval", "FaithfulnessMetric"): _with_threshold(FaithfulnessJudge),
+    ("deepeval", "AnswerRelevancyMetric"): _with_threshold(AnswerRelevancyJudge),
+    ("deepeval", "ContextualRelevancyMetric"): _with_threshold(ContextRelevancyJudge),
     ("mlflow", "make_judge"): _make_judge,
     ("mlflow", "Guidelines"): _guidelines,
     ("ragas", "AspectCritic"): lambda call: BinaryJudge(call.text("definition", 1), name=call.title),

@@ -27,7 +27,7 @@ def _is_pydantic(document: Any) -> bool:
     )
 
 
-def _holds(*keys: str) -> Callable[[Any], bool]:
+def _has_entry_with(*keys: str) -> Callable[[Any], bool]:
     """Whether a value of a document is an object with these keys."""
     return lambda document: isinstance(document, Mapping) and any(map(_has(*keys), document.values()))
 
@@ -67,7 +67,7 @@ _DOCUMENTS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
     (_has("customMetricDefinition"), "a custom metric of a Bedrock job", "write its instructions as wb.RubricJudge(prompt, scale=...)"),
     (_has("prompt", "outputSchema"), "an evaluator of Langfuse", "write its prompt as wb.RubricJudge(prompt, dialect='handlebars')"),
     (_is_registry, "an entry of the registry of openai/evals", "Match is wb.ExactMatch or wb.Contains(where='start'), Includes is wb.Contains, FuzzyMatch is wb.TokenF1; read the record of a run with wb.read_samples"),
-    (_holds("prompt", "choice_strings"), "a model-graded eval of openai/evals", "write its prompt as wb.RubricJudge(prompt, dialect='braces'), with the score of each choice in it"),
+    (_has_entry_with("prompt", "choice_strings"), "a model-graded eval of openai/evals", "write its prompt as wb.RubricJudge(prompt, dialect='braces'), with the score of each choice in it"),
     (_is_agent_config, "criteria of the Agent Development Kit", "tool_trajectory_avg_score is wb.ToolCalls, response_match_score is wb.TextSimilarity(metric='rouge_1'); write the others as wb.BinaryJudge"),
     (_has("testData", "evaluators"), "a prompt of GitHub Models with evaluators", "contains, startsWith and endsWith are wb.Contains, equals is wb.ExactMatch; write an llm evaluator as wb.RubricJudge"),
     (_has("$schema", "properties"), "a JSON Schema", "test completions with it: wb.JsonSchema(schema)"),
@@ -117,7 +117,10 @@ _SEARCHED = 200_000
 
 def tool_error(document: Any, text: str, where: str) -> FormatError | None:
     """The error of a file whose tool is known and that no format reads; None for any other."""
-    found = _of_text(text) or (_of_python(text) if document is None else _of_document(document))
+    return _error(_of_text(text) or (_of_python(text) if document is None else _of_document(document)), where)
+
+
+def _error(found: tuple[str, str] | None, where: str) -> FormatError | None:
     if found is None:
         return None
     tool, step = found
@@ -131,7 +134,7 @@ def _of_text(text: str) -> tuple[str, str] | None:
 
 def foreign_text(text: str, where: str) -> FormatError | None:
     """The error of a file of another language whose tool is known; None for any other."""
-    return tool_error({}, text, where) if _of_text(text) is not None else None
+    return _error(_of_text(text), where)
 
 
 def _of_document(document: Any) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from workbench.core.grade import ErrorKind, Grade, GradeError, Status
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
-from workbench.data.samples.column_names import ROLES
+from workbench.data.samples.column_names import is_name_of
 from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.combine.combining import CombiningRule, Mean
 from workbench.graders.combine.entry import Entry, as_entry, check_names, grades_of_one
@@ -308,7 +308,7 @@ def _with_reference(thread: StringThread, references: list[Any], reference: Any)
         keys = [
             key for key, value in thread.metadata.items() if isinstance(value, list) and value == references
         ]
-        mine = {key: reference for key in keys if str(key).casefold() in ROLES["reference"]}
+        mine = {key: reference for key in keys if is_name_of("reference", str(key))}
         thread.metadata = {**thread.metadata, **mine}
     return thread
 

@@ -107,11 +107,10 @@ def session(row: Row) -> ShapedRow:
     return ShapedRow(messages=row["messages"], id=row["sessionId"])
 
 
-_ABOUT_MESSAGES = frozenset({
-    "role", "content", "name", "tool_calls", "tool_call_id", "refusal", "timestamp", "created_at", "conversation_id", "session_id", "thread_id",
-})  # fmt: skip
-"""Columns of messages that are a row each."""
 _CONVERSATION = ("conversation_id", "session_id", "thread_id")
+_ABOUT_TURNS = ("role", "content", "timestamp", "created_at", *_CONVERSATION)
+_ABOUT_MESSAGES = frozenset({*_ABOUT_TURNS, "name", "tool_calls", "tool_call_id", "refusal"})
+"""Columns of messages that are a row each."""
 
 
 def _are_messages(names: Sequence[str], rows: Sequence[Row]) -> bool:
@@ -146,9 +145,6 @@ def conversation(row: Row) -> ShapedRow:
     )
 
 
-_ABOUT_TURNS = ("role", "content", "timestamp", "created_at", *_CONVERSATION)
-
-
 @document("messages of an OpenAI thread")
 def thread_messages(page: Row) -> list[Any] | None:
     """One row: the messages of the page, the oldest first."""
@@ -162,12 +158,12 @@ def thread_messages(page: Row) -> list[Any] | None:
     return [{"messages": [{"role": one.get("role"), "content": one.get("content")} for one in messages]}]
 
 
-def _numbered(names: Sequence[str], _: Sequence[Row]) -> bool:
+def _are_numbered(names: Sequence[str], _: Sequence[Row]) -> bool:
     return {"user_1", "assistant_1", "user_2"} <= set(names)
 
 
 @shape(
-    "numbered turns", "user_1", "assistant_1", fits=_numbered,
+    "numbered turns", "user_1", "assistant_1", fits=_are_numbered,
     example={"user_1": "Hi", "assistant_1": "Hello.", "user_2": "2+2?", "assistant_2": "4"},
     takes="turns from user_1, assistant_1, user_2 and so on",
 )  # fmt: skip
@@ -231,7 +227,7 @@ def agent_case(row: Row) -> ShapedRow:
     )  # fmt: skip
 
 
-def _judge_steps(_: Sequence[str], rows: Sequence[Row]) -> bool:
+def _are_labelled_steps(_: Sequence[str], rows: Sequence[Row]) -> bool:
     """Whether each row has a truth value for each of its texts."""
     cells = [(from_json(row.get("completions")), from_json(row.get("labels"))) for row in rows]
     return all(
@@ -242,7 +238,7 @@ def _judge_steps(_: Sequence[str], rows: Sequence[Row]) -> bool:
 
 
 @shape(
-    "stepwise supervision", "prompt", "completions", "labels", fits=_judge_steps,
+    "stepwise supervision", "prompt", "completions", "labels", fits=_are_labelled_steps,
     example={"prompt": "2+2?", "completions": ["2+2 is 4.", "So 5."], "labels": [True, False]},
     no_completions="its completions are the steps of one solution with a label each; join the steps of each row to one completion, and read these rows",
     takes="prompts only: its completions are the labelled steps of one solution",

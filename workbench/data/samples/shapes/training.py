@@ -141,13 +141,17 @@ def cohere_chat(row: Row) -> ShapedRow:
 def fastchat_answer(row: Row) -> ShapedRow:
     """A model's turns; each may be a text or an object with one."""
     last = [one["turns"][-1] for one in objects(row["choices"]) if one.get("turns")]
-    texts = [at(one, "content", one) if isinstance(one, Mapping) else one for one in last]
+    texts = list(map(_text_of_turn, last))
     asked = _before_last(row.get("turns"), objects(row["choices"])) if len(texts) == 1 else None
     return ShapedRow(
         prompt=asked,
         completion=texts[0] if len(texts) == 1 else texts or None, id=first_of(row, "answer_id", "question_id"), group=str(row["question_id"]),
         columns={name: row[name] for name in ("question_id", "model_id", "tstamp") if name in row}, error="a choice without a turn",
     )  # fmt: skip
+
+
+def _text_of_turn(turn: Any) -> Any:
+    return at(turn, "content", turn) if isinstance(turn, Mapping) else turn
 
 
 def _before_last(prompts: Any, choices: Sequence[Row]) -> list[dict[str, Any]] | None:
@@ -157,7 +161,7 @@ def _before_last(prompts: Any, choices: Sequence[Row]) -> list[dict[str, Any]] |
     if not isinstance(turns, list) or not isinstance(said, list) or len(turns) < len(said):
         return None
     chat = [
-        {"role": role, "content": at(one, "content", one) if isinstance(one, Mapping) else one}
+        {"role": role, "content": _text_of_turn(one)}
         for pair in zip(turns, said, strict=False)
         for role, one in zip(("user", "assistant"), pair, strict=True)
     ]
