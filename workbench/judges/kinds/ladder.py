@@ -270,14 +270,16 @@ class _PairRun:
         """The results of coroutines, None for those in flight two seconds after the run was stopped."""
         tasks = [asyncio.ensure_future(one) for one in work]
         running = set(tasks)
-        while running:
-            _, running = await asyncio.wait(running, timeout=STOP_INTERVAL)
-            if running and self._control.cancel.is_set():
-                await asyncio.wait(running, timeout=STOP_SECONDS)
-                break
-        stopped = [task for task in tasks if not task.done()]
-        for task in stopped:
-            task.cancel()
+        try:
+            while running:
+                _, running = await asyncio.wait(running, timeout=STOP_INTERVAL)
+                if running and self._control.cancel.is_set():
+                    await asyncio.wait(running, timeout=STOP_SECONDS)
+                    break
+        finally:  # also if this call is cancelled: `asyncio.wait` does not cancel what it waits for
+            stopped = [task for task in tasks if not task.done()]
+            for task in stopped:
+                task.cancel()
         await asyncio.gather(*stopped, return_exceptions=True)
         return [None if task.cancelled() else task.result() for task in tasks]
 
