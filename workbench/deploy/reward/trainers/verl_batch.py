@@ -27,7 +27,9 @@ class VerlBatchReward(TrainerFunction):
         extras = [None] * len(solution_strs) if extra_infos is None else list(extra_infos)
         columns = zip(data_sources, solution_strs, ground_truths, extras, strict=True)
         rows = [
-            verl_row(f"row {at}, data source {source}", source, solution, label, extra, self._reward.reference)
+            verl_row(
+                f"row {at}, data source {source}", source, solution, label, extra, self._reward.reference
+            )
             for at, (source, solution, label, extra) in enumerate(columns)
         ]
         return self._reward.numbers(self._reward.grade(rows, only=self._only))
