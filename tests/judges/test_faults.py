@@ -336,7 +336,7 @@ def test_an_interrupted_run_leaves_hanging_questions(monkeypatch):
     from workbench.graders import concurrent_rows as rows_module
     from workbench.graders.concurrent_rows import Control
 
-    monkeypatch.setattr(rows_module, "_STOP_SECONDS", 0.05)
+    monkeypatch.setattr(rows_module, "STOP_SECONDS", 0.05)
     control = Control(lambda done, failed: done == 3 and control.cancel.set())
     data = wb.read_samples(
         [{"prompt": "<none>" if row < 3 else "<silence>", "completion": "x"} for row in range(9)]

@@ -231,6 +231,35 @@ def test_a_stopped_run_ends_soon():
     assert grades.n_failed == 58
 
 
+@pytest.mark.parametrize("design", ["all", "anchors"])
+def test_a_cancelled_call_sends_no_further_requests(design):
+    """A cancellation, such as by a trainer that ends, also ends the comparisons in flight."""
+
+    async def cancelled():
+        ended = []
+
+        class Client:
+            async def complete(self, messages, **settings):
+                try:
+                    await asyncio.sleep(3600)
+                finally:
+                    ended.append(messages)
+
+        judge = wb.PairwiseJudge("is longer", client=Client())
+        samples = list(wb.Samples(rows(1, 2, 3, anchors=["a", "b"])))
+        task = asyncio.ensure_future(wb.Ladder(judge, design=design).grade_together(samples))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.sleep(0.05)
+        return task.cancelled(), len(ended), len(asyncio.all_tasks())
+
+    was_cancelled, n_ended, n_tasks = asyncio.run(cancelled())
+    assert was_cancelled
+    assert n_ended > 0
+    assert n_tasks == 1  # this test's own
+
+
 def test_over_http_with_faults(monkeypatch, tmp_path):
     """A server with an error on one pair: the others count; a second run with a store sends nothing."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -269,6 +298,10 @@ def test_ranks_are_rewards_in_trl_and_verl():
         1,
     ]
     assert reward.verl_batch(["d"] * 2, completions[:2], ["t"] * 2) == [-1, -1]  # in no group
+    calls = [{"id": "c", "type": "function", "function": {"name": name, "arguments": "{}"}} for name in "ab"]
+    turns = [[{"role": "assistant", "content": "", "tool_calls": [call]}] for call in calls]
+    called = [[*chats[0], *turns[prompt]] for prompt in (0, 0, 1, 1)]
+    assert reward.trl(called, replies) == [1, 0, 0, 1]  # prompts that differ by a tool call, as in a run
     bare = wb.PairwiseJudge("is longer", user_template=TEMPLATE, client=wb.ScriptedClient(longer))
     extras = [{"index": at} for at in (0, 0, 1, 1)]
     assert wb.reward(wb.Ladder(bare)).verl_batch(["d"] * 4, completions, ["t"] * 4, extras) == [1, 0, 0, 1]

@@ -176,14 +176,14 @@ async def _kept_as_graded(
 
 _ROWS_AT_ONCE = 256
 """Rows whose samples are built together: building one takes as long as building a hundred."""
-_STOP_INTERVAL = 0.05
+STOP_INTERVAL = 0.05
 """Seconds between two checks whether the run must stop."""
-_STOP_SECONDS = 2.0
+STOP_SECONDS = 2.0
 """Seconds that rows in flight may take to end once the run must stop."""
 _MAX_FAILURES_IN_A_ROW = 5
 """Maximum consecutive failures in the second pass, without a graded row in between, before it ends."""
-_NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, ErrorKind.CANCELLED})
-"""Failures that mean that the row was never sent to the grader."""
+NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, ErrorKind.CANCELLED})
+"""Failures of the run rather than of the grader: the row was never sent to it."""
 
 
 _is_second_pass: ContextVar[bool] = ContextVar("second pass", default=False)
@@ -276,7 +276,7 @@ class RowRun:
 
         def put(at: int, grade: Grade) -> None:
             nonlocal mended, in_a_row
-            if grade.error is None or grade.error.kind not in _NOT_GRADED:
+            if grade.error is None or grade.error.kind not in NOT_GRADED:
                 grade = self._stored(self._grades.replace_with_retry, int(failed[at]), grade)
                 mended += grade.error is None
             in_a_row = in_a_row + 1 if grade.error is not None and grade.error.transient else 0
@@ -294,12 +294,12 @@ class RowRun:
 
     async def _watch(self, working: set[asyncio.Future[None]]) -> None:
         while working:
-            done, working = await asyncio.wait(working, timeout=_STOP_INTERVAL)
+            done, working = await asyncio.wait(working, timeout=STOP_INTERVAL)
             for worker in done:
                 # Raises a worker's exception: an internal error must not appear as rows that were not reached.
                 worker.result()
             if working and self._control.cancel.is_set():
-                _, late = await asyncio.wait(working, timeout=_STOP_SECONDS)
+                _, late = await asyncio.wait(working, timeout=STOP_SECONDS)
                 for worker in late:
                     worker.cancel()
                 await asyncio.gather(*working, return_exceptions=True)

@@ -37,11 +37,16 @@ _DATA = frozenset(
 def parts(grader: Grader) -> Iterator[Grader]:
     """A grader and every grader inside it."""
     yield grader
+    for inner_grader in direct_parts(grader):
+        yield from parts(inner_grader)
+
+
+def direct_parts(grader: Grader) -> list[Grader]:
+    """The graders directly inside a grader; none for most."""
     inner = [entry.grader for entry in getattr(grader, "entries", ())]
     inner += getattr(grader, "inner_graders", ())
     wrapped = getattr(grader, "grader", None)
-    for inner_grader in [*inner, *([wrapped] if isinstance(wrapped, Grader) else [])]:
-        yield from parts(inner_grader)
+    return [*inner, wrapped] if isinstance(wrapped, Grader) else inner
 
 
 def is_data_field(name: str) -> bool:

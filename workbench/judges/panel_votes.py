@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.thread import StringThread
+from workbench.graders.concurrent_rows import NOT_GRADED
 
 HALF = 0.5
 """A score of at least this passes if a member has no verdict or threshold; exactly this counts for neither side."""
@@ -19,8 +20,6 @@ _MAX_TEXT = 2_000
 """Maximum characters of one member's reasoning, or error, in a grade. Workbench limit."""
 _MAX_RAW = 10_000
 """Maximum characters of all members' replies in a grade. Workbench limit."""
-NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, ErrorKind.CANCELLED})
-"""Failures of the run rather than of a member: the row fails by them, since other rows had the votes of all members."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +92,13 @@ class VotingRule:
             "votes": [v.record for v in votes],
             "members": n_members,
         }
-        if (
-            stopped := next((v for v in votes if v.grade.error and v.grade.error.kind in NOT_GRADED), None)
-        ) is not None:
-            assert stopped.grade.error is not None
-            return Grade(
-                error=GradeError(stopped.grade.error.kind, f"{stopped.name}: {stopped.grade.error.message}")
-            )
+        failed = [(vote.name, vote.grade.error) for vote in votes if vote.grade.error is not None]
+        # A failure of the run is the row's, not a member's: other rows had the votes of all members.
+        for name, error in failed:
+            if error.kind in NOT_GRADED:
+                return Grade(error=GradeError(error.kind, f"{name}: {error.message}"))
         if len(counted) < self.quorum or not sum(vote.weight for vote in counted) > 0:
-            return self._without_quorum(votes, counted, metadata)
+            return self._without_quorum(votes, counted, failed, metadata)
         if self.vote == "majority":
             return self._majority(votes, counted, metadata)
         score = _mean(counted) if self.vote == "mean" else _median(counted)
@@ -134,10 +131,13 @@ class VotingRule:
         return Grade(score, passed=passed, reasoning=reasons, metadata=metadata)
 
     def _without_quorum(
-        self, votes: Sequence[Vote], counted: Sequence[Vote], metadata: dict[str, Any]
+        self,
+        votes: Sequence[Vote],
+        counted: Sequence[Vote],
+        failed: Sequence[tuple[str, GradeError]],
+        metadata: dict[str, Any],
     ) -> Grade:
         """Failed if a member failed; skipped if all others found that the row does not apply."""
-        failed = [(vote.name, vote.grade.error) for vote in votes if vote.grade.error is not None]
         message = (
             f"{len(counted)} of {metadata['members']} judges have a vote, and the quorum is {self.quorum}"
         )

@@ -91,14 +91,14 @@ def _mean_at(tokens: Sequence[Mapping[str, Any]], start: int, values: Mapping[st
 
 
 def _mean(top: Sequence[Sequence[Any]], before: str, values: Mapping[str, float]) -> float | None:
-    total = weighted = 0.0
+    total = weighted_sum = 0.0
     for text, log_probability in top:
         rest = text[len(before) :] if before and text.startswith(before) else text
         option = _option(rest.strip(_ENDS), values)
         if option is not None:
             chance = math.exp(min(0.0, log_probability))
-            total, weighted = total + chance, weighted + chance * values[option]
-    return weighted / total if total > 0 else None
+            total, weighted_sum = total + chance, weighted_sum + chance * values[option]
+    return weighted_sum / total if total > 0 else None
 
 
 def _option(text: str, values: Mapping[str, float]) -> str | None:

@@ -19,6 +19,7 @@ from workbench.analysis.diagnostics.noise import Repeats, repeats_of
 from workbench.analysis.finding import percent
 from workbench.analysis.labels import read_labels
 from workbench.analysis.statistics import Interval, compact
+from workbench.analysis.statistics.agreement import kappa
 from workbench.analysis.statistics.group_scores import AnswerSets
 from workbench.analysis.statistics.noise import noise_floor
 from workbench.analysis.statistics.resampling import variance_share
@@ -30,15 +31,22 @@ from workbench.core.safe_frame import SafeFrame
 from workbench.report.selection import check_graders, edges_of, within
 from workbench.report.settings import ReportLike, label_column
 
+_MIN_PROMPTS = 10  # with fewer an interval would not be valid
 _WEIGHT_TOLERANCE = 1e-9  # share of the largest weight: smaller differences are rounding errors
 
 
-def label_codes(report: ReportLike) -> NDArray[np.int8]:
-    """A report's labels as 1 good, 0 bad, -1 unknown, (n,); computed once and stored in the report.
+def label_codes(report: ReportLike, labels: Any = None) -> NDArray[np.int8]:
+    """Labels of a report's rows as 1 good, 0 bad, -1 unknown, (n,); its own are read once and stored in the report.
+
+    Args:
+        report: The report.
+        labels: Labels to use instead of the report's, in any form that `Report` takes; None for the report's.
 
     Raises:
         ReportError: Labels that cannot be read.
     """
+    if labels is not None:
+        return read_labels(label_column(report.samples, labels), len(report))
     return report.analysis.once("label codes", lambda: read_labels(report.labels, len(report)))
 
 
@@ -49,18 +57,32 @@ def labelled_case(report: ReportLike, grader: str, groups: NDArray[np.intp], lab
         report: The report.
         grader: Name of a grader of the report.
         groups: Prompt of each row as an integer code, (n,).
-        labels: Labels to use instead of the report's, in any form that `Report` takes; None for the report's.
+        labels: As in `label_codes`.
 
     Raises:
         ReportError: Labels that cannot be read.
     """
-    codes = (
-        label_codes(report)
-        if labels is None
-        else read_labels(label_column(report.samples, labels), len(report))
-    )
+    codes = label_codes(report, labels)
     mark = threshold_on_scale(report.pass_threshold, report.scale)
     return Case(grader, report.grades[grader], groups, codes, mark, report.scale)
+
+
+def kappa_cells(
+    verdicts: NDArray[Any], labels: NDArray[np.int8], prompts: NDArray[np.intp]
+) -> dict[str, Any]:
+    """Agreement of verdicts with labels as cells of a table: `labels` (their number), `kappa`, `kappa_lo`, `kappa_hi`.
+
+    Args:
+        verdicts: 1 or True for a pass, (n,).
+        labels: 1 good, 0 bad, -1 unknown, (n,); rows without a label do not count.
+        prompts: Prompt of each row as an integer code, (n,). With fewer than 10 prompts the interval is NaN.
+    """
+    known = labels >= 0
+    groups = compact(prompts[known])
+    found = kappa(verdicts[known].astype(np.intp), labels[known].astype(np.intp), groups)
+    is_wide_enough = len(groups) and groups.max() + 1 >= _MIN_PROMPTS
+    low, high = found.interval() if is_wide_enough else Interval(nan, nan)
+    return {"labels": int(known.sum()), "kappa": found.value, "kappa_lo": low, "kappa_hi": high}
 
 
 def read_weights(weights: Any, rows: NDArray[np.intp], n: int) -> NDArray[np.float64] | None:
@@ -135,9 +157,6 @@ def noise_lines(noise: pd.DataFrame) -> Iterator[str]:
             f"different verdicts, {percent(line['flip_share'])} (95 % interval {percent(line['flip_lo'])} to "
             f"{percent(line['flip_hi'])}){reliability}; noise alone moves its mean by up to {line['floor']:.2g}"
         )
-
-
-_MIN_PROMPTS = 10  # with fewer an interval would not be valid
 
 
 def suite_case(report: ReportLike) -> SuiteCase:

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from workbench.analysis.finding import percent
 from workbench.analysis.statistics import Flags, Floats, Interval, compact
-from workbench.analysis.statistics.agreement import kappa
 from workbench.analysis.statistics.means import share
 from workbench.analysis.statistics.resampling import variance_share
 from workbench.core.display import DisplayBlock, Paragraph, TableBlock
 from workbench.core.display_text import interval_text, number, one_line
 from workbench.core.grades import SCORED, Grades
 from workbench.core.safe_frame import SafeFrame
-from workbench.report.cases import label_codes
+from workbench.report.cases import kappa_cells, label_codes
 from workbench.report.settings import ReportLike
 
 Rows = NDArray[np.intp]
@@ -170,12 +169,7 @@ class _Context:
             verdicts, labels = self.verdicts.met[at], own
         else:
             verdicts, labels = self.verdicts.passes[at], label_codes(self.report)[self.verdicts.rows[at]]
-        known = labels >= 0
-        groups = self._prompts(at[known])
-        found = kappa(verdicts[known].astype(np.intp), labels[known].astype(np.intp), groups)
-        is_wide_enough = len(groups) and groups.max() + 1 >= _MIN_PROMPTS
-        low, high = found.interval() if is_wide_enough else Interval(nan, nan)
-        return {"labels": int(known.sum()), "kappa": found.value, "kappa_lo": low, "kappa_hi": high}
+        return kappa_cells(verdicts, labels, self.report.prompt_codes[self.verdicts.rows[at]])
 
     def _prompts(self, at: Rows) -> Rows:
         return compact(self.report.prompt_codes[self.verdicts.rows[at]])

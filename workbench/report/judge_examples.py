@@ -40,9 +40,7 @@ def judge_with_examples(judge: Judge, rows: Any, labels: Any, n: int, seed: int)
 
 def _labelled(rows: Any, labels: Any) -> tuple[Any, NDArray[np.int8]]:
     if hasattr(rows, "grades"):
-        if labels is None:
-            return rows.samples, label_codes(rows)
-        return rows.samples, read_labels(label_column(rows.samples, labels), len(rows))
+        return rows.samples, label_codes(rows, labels)
     samples = as_samples(rows)
     if labels is None:
         raise ReportError(

@@ -21,22 +21,9 @@ from workbench.data.samples.plain import is_missing
 from workbench.judges.bradley_terry import BradleyTerryFit, PairResults, fit
 from workbench.report.settings import ReportLike
 
-_COLUMNS = (
-    "strength",
-    "lo",
-    "hi",
-    "elo",
-    "beats_average",
-    "comparisons",
-    "wins",
-    "ties",
-    "losses",
-    "rank_lo",
-    "rank_hi",
-)
 _ELO = 400 / math.log(10)
 """Elo points of one unit of log-odds."""
-_MIN_PROMPTS = 10  # with fewer, intervals are not simulated
+_MIN_PROMPTS = 10  # with fewer an interval would not be valid
 _MAX_WRITERS = 200
 
 
@@ -200,7 +187,7 @@ def _table(by: str, players: list[str], pairs: list[tuple[str, str, float, float
         "rank_lo": low_rank,
         "rank_hi": high_rank,
     }
-    table = SafeFrame(columns, columns=list(_COLUMNS), index=pd.Index(players, name=by, dtype=object))
+    table = SafeFrame(columns, index=pd.Index(players, name=by, dtype=object))
     reach = critical * fitted.order_error
     ends = Interval(_chance(fitted.order_effect - reach), _chance(fitted.order_effect + reach))
     inconsistent = sum(pair[2] != pair[3] for pair in pairs)

@@ -5,30 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from math import nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.labels import read_labels
 from workbench.analysis.panel_verdicts import PanelVerdicts, panel_verdicts
-from workbench.analysis.statistics import Codes, Flags, Floats, Interval, compact
-from workbench.analysis.statistics.agreement import kappa
+from workbench.analysis.statistics import Codes, Flags, Floats, compact
 from workbench.analysis.statistics.means import share
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
 from workbench.core.safe_frame import SafeFrame
 from workbench.judges.kinds.panel import Panel
 from workbench.judges.panel_votes import fold_of
-from workbench.report.cases import label_codes
-from workbench.report.settings import ReportLike, label_column
+from workbench.report.cases import kappa_cells, label_codes
+from workbench.report.settings import ReportLike
 
 _COLUMNS = (
     "grader", "judge", "votes", "failed", "skipped", "dissents", "dissent_share", "dissent_lo", "dissent_hi", "labels",
     "kappa", "kappa_lo", "kappa_hi",
 )  # fmt: skip
-_MIN_PROMPTS = 10  # with fewer an interval of kappa would not be valid
 _FOLDS = 5
 _MIN_LABELS = 10  # of each class; with fewer a fold may have none to fit on
 _DIGITS = 4
@@ -50,6 +46,7 @@ def _lines(report: ReportLike, votes: PanelVerdicts) -> Iterator[dict[str, Any]]
     prompts = report.prompt_codes[votes.rows]
     for at, name in enumerate(votes.names):
         voted = ~np.isnan(votes.verdicts[:, at])
+        decided = np.isin(votes.verdicts[:, at], (0.0, 1.0))
         skipped = votes.is_called[:, at] & ~voted & ~votes.is_failed[:, at]
         dissent = share(votes.is_dissent[voted, at], compact(prompts[voted]))
         low, high = dissent.interval()
@@ -62,17 +59,8 @@ def _lines(report: ReportLike, votes: PanelVerdicts) -> Iterator[dict[str, Any]]
             "dissent_share": dissent.value,
             "dissent_lo": low,
             "dissent_hi": high,
-            **_kappa(votes.verdicts[:, at], labels, prompts),
+            **kappa_cells(votes.verdicts[decided, at], labels[decided], prompts[decided]),
         }
-
-
-def _kappa(verdicts: Floats, labels: Any, prompts: Codes) -> dict[str, Any]:
-    known = np.isin(verdicts, (0.0, 1.0)) & (labels >= 0)
-    groups = compact(prompts[known])
-    found = kappa(verdicts[known].astype(np.intp), labels[known].astype(np.intp), groups)
-    is_wide_enough = len(groups) and groups.max() + 1 >= _MIN_PROMPTS
-    low, high = found.interval() if is_wide_enough else Interval(nan, nan)
-    return {"labels": int(known.sum()), "kappa": found.value, "kappa_lo": low, "kappa_hi": high}
 
 
 def panel_lines(report: ReportLike) -> Iterator[str]:
@@ -114,11 +102,7 @@ def fit_panel(panel: Panel, report: Any, labels: Any = None) -> Panel:
             expected=repr(panel.name),
             hint="run it first: report = panel.run(samples)",
         )
-    codes = (
-        label_codes(report)
-        if labels is None
-        else read_labels(label_column(report.samples, labels), len(report))
-    )
+    codes = label_codes(report, labels)
     labelled = codes[votes.rows] >= 0
     good = codes[votes.rows] == 1
     for what, count in (("good", int((labelled & good).sum())), ("bad", int((labelled & ~good).sum()))):

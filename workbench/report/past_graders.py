@@ -57,8 +57,8 @@ def resolved(report: Report, a: str, b: str) -> tuple[Report, str, str]:
 def _resolved(name: str, own: Mapping[str, Grades], old: Sequence[str]) -> str:
     if name in own or name in old:
         return name
-    if f"{name} (old)" in old:
-        return f"{name} (old)"
+    if f"{name}{OLD}" in old:
+        return f"{name}{OLD}"
     return old[0] if name == "old" and len(old) == 1 else name
 
 
@@ -69,8 +69,8 @@ def old_lines(report: Report) -> Iterator[str]:
         return
     shown = ", ".join(_described(name, grades) for name, grades in list(old.items())[:_SHOWN])
     more = f" and {len(old) - _SHOWN} more" if len(old) > _SHOWN else ""
-    own = next((name for name in report.grades if not name.endswith(" (old)")), "")
-    first = next((name for name in old if name == f"{own} (old)"), next(iter(old)))
+    own = next((name for name in report.grades if not name.endswith(OLD)), "")
+    first = next((name for name in old if name == f"{own}{OLD}"), next(iter(old)))
     use = f"; compare: report.compare({first!r}, {own!r})" if own else ""
     yield f"the rows came with {counted(len(old), 'old grader')}: {shown}{more}{use}"
 

@@ -58,6 +58,21 @@ def test_prompts_and_completions_may_be_messages(grader):
         assert reward(prompts, ["4", answer]) == [2.0, 5.5]
 
 
+def test_tool_calls_belong_to_their_turn():
+    """The calls of a turn are those that the trainer passed for it, in the order of the turns."""
+    text = (
+        "async def grade(thread):\n    calls = thread.turn_calls(1)\n"
+        "    names = [call['function']['name'] for call in thread.tool_calls()]\n"
+        "    return float(len(calls) == 1 and names == [str(turn) for turn in range(1, 12)])\n"
+    )
+    calls = [
+        {"id": "1", "type": "function", "function": {"name": str(n), "arguments": "{}"}} for n in range(1, 12)
+    ]
+    completion = [{"role": "assistant", "content": "", "tool_calls": [call]} for call in calls]
+    with wb.reward(proven(text, "calls")) as reward:
+        assert reward(["q"], [completion]) == [1.0]
+
+
 def test_what_is_no_score_is_none(faults):
     """A row that fails, and one that cannot be read, have None, and the others their scores."""
     with wb.reward(faults) as reward:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.core.errors import WorkbenchError
-from workbench.graders import Grader
-from workbench.graders.serialization import parts
+from workbench.graders.serialization import direct_parts, parts
 from workbench.judges import Judge, Ladder
 from workbench.judges.budget import CostEstimator, pending_question
 from workbench.judges.kinds import SampleError
 
 if TYPE_CHECKING:
     from workbench.data.samples import Samples
+    from workbench.graders import Grader
 
 
 N_READ = 20
@@ -85,13 +85,8 @@ def _requests(grader: Grader, sample: Any, completions: float) -> Iterator[tuple
     if isinstance(grader, Judge):
         yield from ((question, 1.0) for question in _questions(grader, grader.questions(sample)))
     times = float(getattr(grader, "repeats", 1))
-    inner = [entry.grader for entry in getattr(grader, "entries", ())] + list(
-        getattr(grader, "inner_graders", ())
-    )
-    wrapped = getattr(grader, "grader", None)
-    inner += [wrapped] if isinstance(wrapped, Grader) else []
-    for one in inner:
-        yield from ((question, times * own) for question, own in _requests(one, sample, completions))
+    for part in direct_parts(grader):
+        yield from ((question, times * own) for question, own in _requests(part, sample, completions))
 
 
 def _questions(judge: Judge, requests: Any) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from workbench.core import background
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample
-from workbench.data.samples.cells import changed
+from workbench.data.samples.cells import changed, prompt_key
 from workbench.deploy.reward.trainer_rows import RewardRow
 from workbench.graders.base import Grader
 from workbench.graders.code import SandboxedGrader
@@ -234,9 +233,9 @@ async def _in_groups(grader: Grader, samples: Sequence[Sample]) -> Grades:
 
 
 def _group_of(sample: Sample, at: int) -> str:
-    turns = [[turn.role, turn.content] for turn in sample.thread.messages()]
-    if any(content.strip() for _, content in turns):
-        return json.dumps(turns)
+    key = prompt_key(sample.thread.to_wire())
+    if key is not None:
+        return f"prompt {key}"
     metadata = sample.thread.metadata if isinstance(sample.thread.metadata, Mapping) else {}
     index = next((metadata[name] for name in ("uid", "index") if metadata.get(name) is not None), None)
     return f"row {at}" if index is None else f"index {index}"

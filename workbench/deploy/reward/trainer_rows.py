@@ -194,7 +194,9 @@ def thread_of(prompt: Any, completion: Any, metadata: Any) -> StringThread:
         raise ValueError(f"the conversation has {len(messages):,} turns; expected at most {MAX_TURNS:,}")
     thread = StringThread.from_messages(messages, metadata)
     turns, _, calls, tools, answers = thread.to_wire()
-    return StringThread.from_wire((turns, metadata, plain(calls), plain(tools), answers))
+    # Each turn's calls alone: `plain` would turn the indices of the turns into text.
+    plain_calls = {turn: plain(turn_calls) for turn, turn_calls in (calls or {}).items()} or None
+    return StringThread.from_wire((turns, metadata, plain_calls, plain(tools), answers))
 
 
 def _messages(value: Any, role: str) -> list[Any]:

@@ -133,7 +133,8 @@ class LiveReward:
         """The arguments that the function takes; a parameter that is neither given nor a column gets the reference."""
         batched = self.form == "trl"
         parameters = inspect.signature(self.fn).parameters.values()
-        if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        takes_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
+        if takes_rest:
             rest = {name: [value] if batched else value for name, value in columns.items()}
             given = {**rest, **given} if self.form in {"trl", "messages", "names"} else given
         accepted = {}
@@ -148,7 +149,6 @@ class LiveReward:
                 accepted[one.name] = [sample.reference] if batched else sample.reference
             elif one.default is one.empty and one.name in _FROM_A_TRAINER:
                 accepted[one.name] = None
-        takes_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
         if self.form == "names":
             given = {name: value for name, value in given.items() if name in columns}
         return {**given, **accepted} if takes_rest else accepted
@@ -208,20 +208,29 @@ def _answer(sample: Sample) -> str:
 
 
 def _messages(sample: Sample) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The messages of the prompt, up to the last of the user, and those of the completion."""
     turns = [{"role": turn.role, "content": turn.content} for turn in sample.thread.get_turns()]
     users = [at for at, turn in enumerate(turns) if turn["role"] == "user"]
     first = users[-1] + 1 if users else 0
     return turns[:first], turns[first:]
 
 
+def _prompt_text(sample: Sample) -> str:
+    return "\n".join(message["content"] for message in _messages(sample)[0])
+
+
+def _prompt_and_completion(live: LiveReward, sample: Sample) -> tuple[Any, Any]:
+    """Both as messages if the function reads messages, else as text."""
+    return _messages(sample) if _reads_messages(live.fn) else (_prompt_text(sample), _answer(sample))
+
+
 def _of_trl(live: LiveReward, sample: Sample, _: Mapping[str, Any]) -> dict[str, Any]:
-    asked, said = _messages(sample)
-    is_chat = _reads_messages(live.fn)
+    prompt, completion = _prompt_and_completion(live, sample)
     return {
-        "prompts": [asked] if is_chat else ["\n".join(one["content"] for one in asked)],
-        "completions": [said] if is_chat else [_answer(sample)],
-        "log_extra": _nowhere,
-        "log_metric": _nowhere,
+        "prompts": [prompt],
+        "completions": [completion],
+        "log_extra": _discard_log,
+        "log_metric": _discard_log,
     }
 
 
@@ -244,22 +253,17 @@ def _truth(sample: Sample, columns: Mapping[str, Any]) -> Any:
 
 
 def _of_openrlhf(_: LiveReward, sample: Sample, __: Mapping[str, Any]) -> dict[str, Any]:
-    prompt = "\n".join(one["content"] for one in _messages(sample)[0])
+    prompt = _prompt_text(sample)
     return {"queries": [prompt + _answer(sample)], "prompts": [prompt], "labels": [sample.reference]}
 
 
 def _of_messages(_: LiveReward, sample: Sample, __: Mapping[str, Any]) -> dict[str, Any]:
-    asked, said = _messages(sample)
-    return {"messages": [*asked, *said], "ground_truth": sample.reference}
+    prompt, completion = _messages(sample)
+    return {"messages": [*prompt, *completion], "ground_truth": sample.reference}
 
 
 def _of_names(live: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
-    asked, said = _messages(sample)
-    prompt, completion = (
-        (asked, said)
-        if _reads_messages(live.fn)
-        else ("\n".join(one["content"] for one in asked), _answer(sample))
-    )
+    prompt, completion = _prompt_and_completion(live, sample)
     state = {
         **columns,
         "prompt": prompt,
@@ -277,11 +281,11 @@ def _of_names(live: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> d
 
 
 def _of_nemo(_: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
-    asked, _said = _messages(sample)
+    prompt = _messages(sample)[0]
     part = {"type": "output_text", "text": _answer(sample), "annotations": []}
     message = {"type": "message", "role": "assistant", "id": "msg", "status": "completed", "content": [part]}
     body = {
-        "responses_create_params": {"input": asked},
+        "responses_create_params": {"input": prompt},
         "response": {"id": "resp", "output": [message], "output_text": _answer(sample)},
     }
     reference = (
@@ -325,7 +329,7 @@ class _TextAction(str):
 
 
 def _of_openenv(_: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
-    prompt = "\n".join(one["content"] for one in _messages(sample)[0])
+    prompt = _prompt_text(sample)
     seen = {
         "reference": sample.reference,
         "prompt": prompt,
@@ -343,8 +347,8 @@ _ARGUMENTS: dict[str, Callable[[LiveReward, Sample, Mapping[str, Any]], dict[str
 }  # fmt: skip
 
 
-def _nowhere(*_: Any, **__: Any) -> None:
-    """Discards what a reward logs."""
+def _discard_log(*_: Any, **__: Any) -> None:
+    """The log of a reward, which is discarded."""
 
 
 def _reads_messages(fn: Any) -> bool:

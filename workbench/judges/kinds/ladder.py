@@ -20,17 +20,15 @@ from workbench.data.samples.cells import CellProblem
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.graders.arguments import check_choice
 from workbench.graders.base import Grader, from_spec, kind
-from workbench.graders.concurrent_rows import Control
+from workbench.graders.concurrent_rows import NOT_GRADED, STOP_INTERVAL, STOP_SECONDS, Control
 from workbench.judges.bradley_terry import PairResults, fit_strengths, neighbours, ranks_of
 from workbench.judges.kinds import SampleError
 from workbench.judges.kinds.pairwise import PairwiseJudge
-from workbench.judges.panel_votes import NOT_GRADED, summed_costs
+from workbench.judges.panel_votes import summed_costs
 from workbench.judges.protocol import Messages, ScriptedClient, refuse_unless
 
 _RIVAL = "ladder rival"
 """Key of the metadata under which the judge gets the other completion."""
-_STOP_INTERVAL, _STOP_SECONDS = 0.05, 2.0
-"""Seconds between two checks whether the run must stop, and that comparisons in flight may then take to end."""
 _MAX_ANCHORS = 50
 _FIRST = {"completion": 1.0, "tie": 0.5, "other": 0.0}
 _STOPPED = "not graded: the run was stopped"
@@ -102,7 +100,7 @@ class Ladder(Grader):
     """
 
     why_not_portable: ClassVar[str] = "it compares completions with each other"
-    hidden_from_dir = "grade_samples n_comparisons questions"
+    hidden_from_dir = "grade_samples n_comparisons n_rounds questions"
     grader: PairwiseJudge = field(kw_only=False)
     design: str = "all"
     score: str = "rank"
@@ -174,8 +172,12 @@ class Ladder(Grader):
         """How many comparisons a row causes, if a prompt has this number of completions."""
         if self.design == "anchors":
             return len(_anchors_of(sample, self.anchors))
-        rounds = self.rounds or math.ceil(math.log2(max(completions, 1))) + 1
-        return min((completions - 1) / 2, rounds / 2 if self.design == "adaptive" else math.inf)
+        all_pairs = (completions - 1) / 2
+        return min(all_pairs, self.n_rounds(completions) / 2) if self.design == "adaptive" else all_pairs
+
+    def n_rounds(self, completions: float) -> int:
+        """Rounds of the adaptive design, if a prompt has this number of completions."""
+        return self.rounds or math.ceil(math.log2(max(completions, 1))) + 1
 
     async def grade(self, sample: Sample) -> Grade:
         """Compare one completion with its anchors; a design without anchors needs several completions."""
@@ -268,14 +270,16 @@ class _PairRun:
         """The results of coroutines, None for those in flight two seconds after the run was stopped."""
         tasks = [asyncio.ensure_future(one) for one in work]
         running = set(tasks)
-        while running:
-            _, running = await asyncio.wait(running, timeout=_STOP_INTERVAL)
-            if running and self._control.cancel.is_set():
-                await asyncio.wait(running, timeout=_STOP_SECONDS)
-                break
-        stopped = [task for task in tasks if not task.done()]
-        for task in stopped:
-            task.cancel()
+        try:
+            while running:
+                _, running = await asyncio.wait(running, timeout=STOP_INTERVAL)
+                if running and self._control.cancel.is_set():
+                    await asyncio.wait(running, timeout=STOP_SECONDS)
+                    break
+        finally:  # also if this call is cancelled: `asyncio.wait` does not cancel what it waits for
+            stopped = [task for task in tasks if not task.done()]
+            for task in stopped:
+                task.cancel()
         await asyncio.gather(*stopped, return_exceptions=True)
         return [None if task.cancelled() else task.result() for task in tasks]
 
@@ -285,8 +289,7 @@ class _PairRun:
             pairs = [(a, b) for place, a in enumerate(group) for b in group[place + 1 :]]
             return list(await asyncio.gather(*(self._pair(*pair) for pair in pairs)))
         comparisons: list[PairComparison] = []
-        rounds = self._ladder.rounds or math.ceil(math.log2(len(group))) + 1
-        for _ in range(rounds):
+        for _ in range(self._ladder.n_rounds(len(group))):
             order = np.argsort(-_strengths(group, comparisons), kind="stable")
             pairs = list(neighbours([group[at] for at in order], {(c.a, c.b) for c in comparisons}))
             if not pairs:
@@ -321,17 +324,17 @@ class _PairRun:
             return Grade.failed(ErrorKind.SAMPLE, str(error))
         grades = await asyncio.gather(*(self._compare(self._samples[at], anchor) for anchor in anchors))
         comparisons = [PairComparison(0, number, grade) for number, grade in enumerate(grades, 1)]
-        stopped = _error_of_run(comparisons)
-        if stopped is not None or not _known(comparisons):
-            return _with_costs(
-                _failure(comparisons) if stopped is None else Grade(error=stopped), comparisons
-            )
-        results = [result for one in _known(comparisons) for result in one.results]
-        share = sum(results) / len(results)
-        names = {number: f"anchor {number}" for number in range(1, len(anchors) + 1)}
-        metadata = _record(0, comparisons, names)
-        reasoning = _counts_text(metadata, len(_known(comparisons)), "anchors")
-        return _with_costs(Grade(share, reasoning=reasoning, metadata=metadata), comparisons)
+        known = _known(comparisons)
+        if (stopped := _error_of_run(comparisons)) is not None:
+            grade = Grade(error=stopped)
+        elif not known:
+            grade = _failure(comparisons)
+        else:
+            results = [result for one in known for result in one.results]
+            metadata = _record(0, comparisons, {one.b: f"anchor {one.b}" for one in known})
+            reasoning = _counts_text(metadata, len(known), "anchors")
+            grade = Grade(sum(results) / len(results), reasoning=reasoning, metadata=metadata)
+        return _with_costs(grade, comparisons)
 
     def _graded(self, group: Sequence[int], comparisons: Sequence[PairComparison]) -> Iterator[Grade]:
         """The grade of each completion of a prompt; one without any result has no rank, and is not ranked among the others."""

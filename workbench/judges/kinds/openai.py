@@ -137,8 +137,7 @@ class LabelJudge(TemplatedJudge):
     def label_reply(self, *, good: bool) -> Mapping[str, Any] | None:
         """The first passing label, or the first other one; None if all labels pass."""
         chosen = next((label for label in self.labels if (label in self.passing_labels) == good), None)
-        step = {"description": "read the labels of annotators", "conclusion": label_reason(good=good)}
-        return None if chosen is None else {"steps": [step], "result": chosen}
+        return None if chosen is None else _labelled_reply(chosen, good=good)
 
     def read(self, text: str) -> Grade:
         """The label, from the JSON object or as the whole reply."""
@@ -199,11 +198,16 @@ class ScoreJudge(TemplatedJudge):
 
     def label_reply(self, *, good: bool) -> Mapping[str, Any] | None:
         """An end of the scale."""
-        step = {"description": "read the labels of annotators", "conclusion": label_reason(good=good)}
-        return {"steps": [step], "result": self.scale[good]}
+        return _labelled_reply(self.scale[good], good=good)
 
     def read(self, text: str) -> Grade:
         """The result, on the scale."""
         answer = verdict_object(text, "result", self.platform)
         score = score_value(answer.get("result"), self.platform, low=self.scale[0], high=self.scale[1])
         return Grade(score, reasoning=conclusions(answer), metadata={"steps": answer.get("steps") or []})
+
+
+def _labelled_reply(result: str | float, *, good: bool) -> dict[str, Any]:
+    """The reply that a label means: a result after one step."""
+    step = {"description": "read the labels of annotators", "conclusion": label_reason(good=good)}
+    return {"steps": [step], "result": result}

@@ -301,11 +301,9 @@ class RubricJudge(RubricPrompt):
             return grade
         low, high = map(int, self.scale)
         made = weighted(grade, reply, {str(score): float(score) for score in range(low, high + 1)})
-        return (
-            made
-            if self.pass_threshold is None
-            else replace(made, passed=(made.score or 0.0) >= self.pass_threshold)
-        )
+        if self.pass_threshold is None:
+            return made
+        return replace(made, passed=(made.score or 0.0) >= self.pass_threshold)
 
     def answer_format(self) -> dict[str, Any] | None:
         """Rationale and score; JSON mode under platforms' rules."""

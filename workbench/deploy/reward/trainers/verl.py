@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.deploy.reward.trainer_rows import labelled_row
+from workbench.deploy.reward.trainer_rows import RewardRow, labelled_row
 from workbench.deploy.reward.trainers import TrainerFunction, trainer
 
 
@@ -25,10 +25,15 @@ class VerlReward(TrainerFunction):
         extra_info: Mapping[str, Any] | None = None, **_: Any,
     ) -> float:  # fmt: skip
         """The score of one completion."""
-        given = extra_info or {}
-        extra = given if isinstance(given, Mapping) else {}
-        prompt = extra.get("prompt", extra.get("question"))
-        # A value that is not a dict fails its row; `labelled_row` gives the reason.
-        metadata = {"data_source": data_source, **extra} if extra is given else given
         name, column = f"data source {data_source}", self._reward.reference
-        return self._one(labelled_row(name, prompt, solution_str, ground_truth, metadata, column=column))
+        return self._one(verl_row(name, data_source, solution_str, ground_truth, extra_info, column))
+
+
+def verl_row(name: str, source: Any, solution: Any, label: Any, extra_info: Any, column: str) -> RewardRow:
+    """One row of verl; see `row_of` for name and column."""
+    given = extra_info or {}
+    extra = given if isinstance(given, Mapping) else {}
+    prompt = extra.get("prompt", extra.get("question"))
+    # A value that is not a dict fails its row; `labelled_row` gives the reason.
+    metadata = {"data_source": source, **extra} if extra is given else given
+    return labelled_row(name, prompt, solution, label, metadata, column=column)

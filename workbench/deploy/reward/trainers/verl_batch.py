@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.deploy.reward.trainer_rows import labelled_row
 from workbench.deploy.reward.trainers import TrainerFunction, trainer
+from workbench.deploy.reward.trainers.verl import verl_row
 
 
 @trainer("verl_batch")
@@ -26,13 +26,10 @@ class VerlBatchReward(TrainerFunction):
         """The score of every completion, in order."""
         extras = [None] * len(solution_strs) if extra_infos is None else list(extra_infos)
         columns = zip(data_sources, solution_strs, ground_truths, extras, strict=True)
-        rows = [self._row(at, *row) for at, row in enumerate(columns)]
+        rows = [
+            verl_row(
+                f"row {at}, data source {source}", source, solution, label, extra, self._reward.reference
+            )
+            for at, (source, solution, label, extra) in enumerate(columns)
+        ]
         return self._reward.numbers(self._reward.grade(rows, only=self._only))
-
-    def _row(self, at: int, source: Any, solution: Any, label: Any, given: Any) -> Any:
-        extra = given if isinstance(given, Mapping) else {}
-        prompt = extra.get("prompt", extra.get("question"))
-        # A value that is not a dict fails its row; `labelled_row` gives the reason.
-        metadata = {"data_source": source, **extra} if extra is given or not given else given
-        name = f"row {at}, data source {source}"
-        return labelled_row(name, prompt, solution, label, metadata, column=self._reward.reference)
