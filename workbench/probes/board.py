@@ -96,7 +96,7 @@ class Board:
     @property
     def name(self) -> str:
         """The grader's name in a report."""
-        return self.suite.column if self.suite.combine is not None else self.suite.entries[0].name
+        return self.suite.score_name
 
     def samples_text(self, row: int) -> str:
         """A row's own completion; "" if there is none."""

@@ -111,6 +111,11 @@ class SuiteDefinition:
         return self.name or "combined"
 
     @property
+    def score_name(self) -> str:
+        """The column of the suite's score in a report: the combined one, else that of its first grader."""
+        return self.column if self.combine is not None else self.entries[0].name
+
+    @property
     def graders(self) -> tuple[Grader, ...]:
         """The graders, in order."""
         return tuple(entry.grader for entry in self.entries)

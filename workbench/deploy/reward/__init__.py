@@ -267,7 +267,7 @@ class Reward:
     @property
     def name(self) -> str:
         """The trainers' name for the single score."""
-        return self.suite.column if self.suite.combine is not None else self.suite.entries[0].name
+        return self.suite.score_name
 
     def __getattr__(self, name: str) -> Any:
         """The reward in a trainer's signature.

@@ -74,6 +74,7 @@ class Panel(Grader):
             object.__setattr__(self, "entries", (self.entries,))
         object.__setattr__(self, "entries", tuple(map(as_entry, self.entries)))
         super().__post_init__()
+        refuse_unless(bool(self.entries), "a panel needs at least one member", "none")
         check_names(self.entries)
         check_choice("vote", self.vote, ("majority", "mean", "median"))
         check_choice("on_tie", self.on_tie, ("half", "zero", "skip", "fail"))

@@ -126,7 +126,7 @@ class _Certifier:
     def __post_init__(self) -> None:
         is_stored = isinstance(self.judge, str | list | tuple)
         self.suite: Suite | None = None if is_stored else _as_judge(self.judge)
-        self.name = " and ".join(names_of(self.judge)) if self.suite is None else _name(self.suite)
+        self.name = " and ".join(names_of(self.judge)) if self.suite is None else self.suite.score_name
         column = label_column(self.samples, self.labels)
         self.codes = read_labels(column, len(self.samples))
         self.votes = column if isinstance(column, Votes) else None
@@ -215,7 +215,7 @@ class _Certifier:
         if isinstance(against, str):
             return against, stored_grades(self.samples.take(self.used), against)
         suite = _as_judge(against)
-        return _name(suite), suite
+        return suite.score_name, suite
 
     @cached_property
     def cost(self) -> CertificationCost:
@@ -262,7 +262,7 @@ class _Certifier:
         tokens += float(sum(np.nansum(one.tokens) for one in columns))
         self.spent = (dollars, tokens, graded + len(samples) * repeats)
         self.notes += [note for note in report.notes if note not in self.notes]
-        return report.grades[_name(suite)]
+        return report.grades[suite.score_name]
 
     def _checks(self, trial: JudgedRows, first: JudgeCheck) -> list[JudgeCheck]:
         behaviour = Behaviour(trial, self._verdicts, self.settings.seed)
@@ -385,10 +385,6 @@ def _outcome(trial: JudgedRows) -> str:
     """A digest of the labels and verdicts of the labelled rows."""
     rows = np.flatnonzero(trial.labels >= 0)
     return digest([trial.labels[rows].tolist(), trial.verdicts[rows].tolist()])
-
-
-def _name(suite: Suite) -> str:
-    return suite.column if suite.combine is not None else suite.entries[0].name
 
 
 def _scale(suite: Suite | None) -> tuple[float, float]:
