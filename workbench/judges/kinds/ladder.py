@@ -23,37 +23,15 @@ from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.concurrent_rows import NOT_GRADED, STOP_INTERVAL, STOP_SECONDS, Control
 from workbench.judges.bradley_terry import PairResults, fit_strengths, neighbours, ranks_of
 from workbench.judges.kinds import SampleError
-from workbench.judges.kinds.pairwise import PairwiseJudge
+from workbench.judges.kinds.pairwise import PairComparison, PairwiseJudge
 from workbench.judges.panel_votes import summed_costs
 from workbench.judges.protocol import Messages, ScriptedClient, refuse_unless
 
 _RIVAL = "ladder rival"
 """Key of the metadata under which the judge gets the other completion."""
 _MAX_ANCHORS = 50
-_FIRST = {"completion": 1.0, "tie": 0.5, "other": 0.0}
 _STOPPED = "not graded: the run was stopped"
 _ALONE = "the only completion of its prompt, so there is nothing to compare it with"
-
-
-@dataclass(frozen=True)
-class PairComparison:
-    """One pair, judged in both orders.
-
-    Attributes:
-        a: Index of the completion.
-        b: Index of the other one.
-        grade: The pairwise judge's.
-    """
-
-    a: int
-    b: int
-    grade: Grade
-
-    @property
-    def results(self) -> tuple[float, float]:
-        """Of `a` when read first, and when read second: 1 a win, 0.5 a tie, 0 a loss."""
-        first, second = (_FIRST[winner] for winner in self.grade.metadata["winners"])
-        return first, second
 
 
 @kind("ladder", family="judges")

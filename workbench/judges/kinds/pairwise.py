@@ -169,3 +169,28 @@ class PairwiseJudge(Judge):
     def answer_format(self) -> dict[str, Any] | None:
         """Reasoning and a letter."""
         return JSON_OBJECT if self.platform else json_schema(_ANSWER_SCHEMA)
+
+
+_FIRST = {"completion": 1.0, "tie": 0.5, "other": 0.0}
+"""The result of the completion that was read first, by the winner."""
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """One pair, judged in both orders.
+
+    Attributes:
+        a: Index of the completion.
+        b: Index of the other one.
+        grade: The pairwise judge's.
+    """
+
+    a: int
+    b: int
+    grade: Grade
+
+    @property
+    def results(self) -> tuple[float, float]:
+        """Of `a` when read first, and when read second: 1 a win, 0.5 a tie, 0 a loss."""
+        first, second = (_FIRST[winner] for winner in self.grade.metadata["winners"])
+        return first, second
