@@ -303,4 +303,6 @@ def _usage(answer: Mapping[str, Any]) -> Usage | None:
     if not isinstance(usage, Mapping):
         return None
     prompt_tokens, completion_tokens = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-    return Usage(prompt_tokens, completion_tokens, usage.get("cost")).plausible()
+    details = usage.get("prompt_tokens_details")
+    cached_tokens = details.get("cached_tokens") if isinstance(details, Mapping) else 0
+    return Usage(prompt_tokens, completion_tokens, usage.get("cost"), cached_tokens or 0).plausible()

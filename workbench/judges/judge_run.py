@@ -13,8 +13,9 @@ from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind, Grade, GradeError
-from workbench.judges.budget import check_priced, old_prices_note, pending_question
+from workbench.judges.budget import check_priced, pending_question
 from workbench.judges.cache import ClaimingReplyStore, ReplyStore, UnstoredAnswerLimit, content_key
+from workbench.judges.prices import old_prices_note
 from workbench.judges.protocol import (
     ChatClient,
     JudgeServerError,

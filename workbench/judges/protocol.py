@@ -101,15 +101,17 @@ class Usage:
         prompt_tokens: Tokens of the request.
         completion_tokens: Tokens of the reply, thinking included.
         cost: US dollars, if the server reports it.
+        cached_tokens: Those of `prompt_tokens` that the server read from its cache.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None
+    cached_tokens: int = 0
 
     @property
     def tokens(self) -> int:
-        """The sum of both."""
+        """Those of request and reply together."""
         return self.prompt_tokens + self.completion_tokens
 
     def plausible(self) -> Usage:
@@ -119,7 +121,10 @@ class Usage:
         possible = is_number and 0 <= cost < _IMPLAUSIBLE_DOLLARS  # type: ignore[operator]
         prompt_tokens = _plausible_count(self.prompt_tokens)
         completion_tokens = _plausible_count(self.completion_tokens)
-        return Usage(prompt_tokens, completion_tokens, float(cost or 0.0) if possible else None)
+        cached_tokens = min(prompt_tokens, _plausible_count(self.cached_tokens))
+        return Usage(
+            prompt_tokens, completion_tokens, float(cost or 0.0) if possible else None, cached_tokens
+        )
 
 
 def _plausible_count(count: Any) -> int:

@@ -15,9 +15,8 @@ from workbench.judges.budget import (
     BudgetError,
     CostEstimator,
     PendingQuestion,
-    Price,
-    price_of,
 )
+from workbench.judges.prices import Price, price_of
 from workbench.judges.protocol import JudgeServerError, Usage
 
 _REFUSALS_TO_END = 5
@@ -211,7 +210,11 @@ class Spending:
 
     def _settle(self, reservation: Reservation, usage: Usage) -> None:
         question, price = reservation.question, reservation.question.price
-        table_cost = None if price is None else price.of(usage.prompt_tokens, usage.completion_tokens)
+        table_cost = (
+            None
+            if price is None
+            else price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        )
         money = table_cost if usage.cost is None else usage.cost
         self._replace(reservation, Amount(question.calls, usage.tokens, money or 0.0))
         if self._estimator.learn(question, usage, table_cost) and self.budget is not None:
@@ -353,7 +356,8 @@ class QuestionBill:
         now = with_cost(usage, self.question.model)
         cost = None if before.cost is None or now.cost is None else before.cost + now.cost
         prompt_tokens = before.prompt_tokens + usage.prompt_tokens
-        return Usage(prompt_tokens, before.completion_tokens + usage.completion_tokens, cost)
+        completion_tokens = before.completion_tokens + usage.completion_tokens
+        return Usage(prompt_tokens, completion_tokens, cost, before.cached_tokens + usage.cached_tokens)
 
 
 current_bill: ContextVar[QuestionBill | None] = ContextVar("question_bill", default=None)
@@ -385,7 +389,7 @@ def with_cost(usage: Usage, model: str) -> Usage:
     price = None if usage.cost is not None else price_of(model)
     if price is None:
         return usage
-    return replace(usage, cost=price.of(usage.prompt_tokens, usage.completion_tokens))
+    return replace(usage, cost=price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens))
 
 
 def remainder_note(

@@ -8,7 +8,8 @@ import workbench as wb
 from tests.app.view.page import ROWS, RULES
 from workbench.core import background
 from workbench.core.progress import Progress
-from workbench.judges.budget import CHARACTERS_PER_TOKEN, Budget, pending_question, price_of
+from workbench.judges.budget import CHARACTERS_PER_TOKEN, Budget, pending_question
+from workbench.judges.prices import price_of
 from workbench.judges.spending import Spending
 
 GOOD = '{"reasoning": "fine", "score": "PASS"}'
