@@ -266,10 +266,10 @@ def pending_question(
     )
     characters += len(str(tools)) if tools else 0
     size = _max_prompt_bytes(messages, sent) if with_size else 0
-    return PendingQuestion(characters, _answer_limit(sent), price_of(model), size, model)
+    return PendingQuestion(characters, answer_limit(sent), price_of(model), size, model)
 
 
-def _answer_limit(sent: Mapping[str, Any]) -> int | None:
+def answer_limit(sent: Mapping[str, Any]) -> int | None:
     """Maximum tokens of all replies to a request together; None for no limit."""
     limits = [int(sent[name]) for name in ANSWER_LIMITS if sent.get(name)]
     answers = sent.get("n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import Mapping
@@ -11,8 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.graders.concurrent_rows import in_second_pass
+from workbench.judges.budget import answer_limit
 from workbench.judges.judge_run import check_running, count_as_waiting, server_state
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
+from workbench.judges.rate_limit import RateLimit, rate_window
+from workbench.judges.request_headers import RequestExtras
 from workbench.judges.response import (
     RequestFailedError,
     RequestFault,
@@ -99,12 +103,23 @@ class _RetryState:
 
 @dataclass
 class ChatRequest:
-    """One request for a chat completion."""
+    """One request for a chat completion.
+
+    Attributes:
+        connection: Of the client, on this event loop.
+        body: The request, with the settings as the judge wants them.
+        target: The server and model.
+        timeout: Seconds one try may take.
+        extras: Headers and query parameters of the client.
+        rate: The client's requests and tokens per minute; None for no limit.
+    """
 
     connection: Connection
     body: Mapping[str, Any]
     target: RequestTarget
     timeout: float
+    extras: RequestExtras = field(default_factory=RequestExtras)
+    rate: RateLimit | None = None
 
     async def send(self, max_retries: int, patience: float) -> Reply:
         """Try until there is a reply, a permanent fault, or no try left."""
@@ -119,7 +134,7 @@ class ChatRequest:
                 async with self.connection.limit:
                     check_running()  # the run may have been stopped while this waited for its turn
                     sent_at = server.clock()
-                    reply = await self._send_once(sent)
+                    reply = await self._send_in_turn(sent)
             except RequestFailedError as failure:
                 fault = failure.fault
                 self._record_fault(fault, server)
@@ -190,6 +205,20 @@ class ChatRequest:
         with count_as_waiting() if fault.overloaded or outage else nullcontext():
             await asyncio.sleep(wait)
 
+    async def _send_in_turn(self, sent: Mapping[str, Any]) -> Reply:
+        """Send when the client's requests and tokens per minute allow it."""
+        if self.rate is None:
+            return await self._send_once(sent)
+        window, characters = rate_window(self.target.address), len(json.dumps(sent, default=str))
+        async with window.turn(self.rate, characters, answer_limit(sent)) as entry:
+            try:
+                reply = await self._send_once(sent)
+            except RequestFailedError as failure:
+                window.settle(entry, failure.fault.usage)
+                raise
+            window.settle(entry, reply.usage)
+        return reply
+
     async def _send_once(self, sent: Mapping[str, Any]) -> Reply:
         start = time.perf_counter()
         answer = await self._answer_or_fault(sent)
@@ -213,13 +242,15 @@ class ChatRequest:
     def _options(self) -> dict[str, Any]:
         # No retries by the package: it has no budgets and cannot stop with a run.
         # No redirects: they would send the key and the rows to an address that the user did not choose.
+        own, query = self.extras.resolved(self.target.address)
+        headers: dict[str, Any] = dict(own)
         options: dict[str, Any] = {"timeout": self.timeout, "max_retries": 0, "follow_redirects": False}
-        if not self.target.key:
+        if not self.target.key and not self.extras.has_authorization:
             from openai import Omit
 
             # Otherwise the placeholder for a missing key would be sent as a key.
-            options["headers"] = {"Authorization": Omit()}
-        return options
+            headers["Authorization"] = Omit()
+        return {**options, "headers": headers, "params": query}
 
 
 def _wait_after(fault: RequestFault, first_wait: float, attempt: int) -> float:

@@ -94,6 +94,7 @@ class JudgeRun:
         stopped: Whether the run is to stop: then no more requests are sent.
         repeat: Which grade of every row is requested, 0 for the first; replies to one repeat are not used for another.
         waiting: Number of requests that wait because their server is overloaded or unreachable.
+        rate_limited: Number of requests that wait because of a client's requests or tokens per minute.
         servers: The state of each server, by its address.
         store_errors: Why replies could not be stored, one text each. Their grades count, since they were paid for; but
             no more requests are sent, since the next run would have to pay for them again.
@@ -105,6 +106,7 @@ class JudgeRun:
     repeat: int = 0
     store_errors: list[str] = field(default_factory=list)
     waiting: int = 0
+    rate_limited: int = 0
     servers: dict[str, ServerState] = field(default_factory=dict)
     _in_flight: dict[str, asyncio.Future[Reply | None]] = field(default_factory=dict)
     _unconfirmed: dict[int, _Unconfirmed] = field(default_factory=dict)
@@ -320,15 +322,23 @@ def server_state(address: str) -> ServerState:
 @contextmanager
 def count_as_waiting() -> Iterator[None]:
     """Count this task's request in `JudgeRun.waiting`."""
-    judge_run = _judge_run.get()
-    if judge_run is None:
-        yield
-        return
+    judge_run = _judge_run.get() or JudgeRun()  # outside a run a value that is not read
     judge_run.waiting += 1
     try:
         yield
     finally:
         judge_run.waiting -= 1
+
+
+@contextmanager
+def count_as_rate_limited() -> Iterator[None]:
+    """Count this task's request in `JudgeRun.rate_limited`."""
+    judge_run = _judge_run.get() or JudgeRun()
+    judge_run.rate_limited += 1
+    try:
+        yield
+    finally:
+        judge_run.rate_limited -= 1
 
 
 @contextmanager

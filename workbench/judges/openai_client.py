@@ -9,7 +9,7 @@ import json
 import os
 import weakref
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -19,6 +19,8 @@ from workbench.core import background
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.packages import needed_packages
+from workbench.core.python_text import cached_property
+from workbench.graders.base import is_number
 from workbench.judges.chat_request import ChatRequest
 from workbench.judges.protocol import (
     JudgeKeyError,
@@ -28,6 +30,8 @@ from workbench.judges.protocol import (
     check_request,
     merge_settings,
 )
+from workbench.judges.rate_limit import RateLimit
+from workbench.judges.request_headers import RequestExtras
 from workbench.judges.response import (
     AnswerTooLargeError,
     PackedAnswerError,
@@ -120,6 +124,13 @@ class OpenAIClient:
         models: Further settings by model's name, sent with every request to it, such as
             `{"qwen3-8b": {"top_p": 0.8, "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}}`.
             They override the judge's settings.
+        headers: Headers of every request, such as `{"api-key": "$AZURE_OPENAI_API_KEY"}`. `$NAME` is an environment variable,
+            read for each request; a header for a key needs one.
+        query: Query parameters of every request, such as `{"api-version": "2024-10-21"}`; with variables as `headers`.
+        requests_per_minute: Maximum requests in any 60 seconds, retries included; None for no limit. All judges of this
+            process that call this server share the window.
+        tokens_per_minute: The same for tokens of requests and replies; a request counts at what it may take, then at
+            what it took.
         concurrency: Maximum number of requests in flight.
         timeout: Seconds one try may take, from the first byte to the last.
         max_retries: Tries after the first, for transient faults.
@@ -136,6 +147,10 @@ class OpenAIClient:
     key_variable: str = "OPENAI_API_KEY"
     _: KW_ONLY
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     concurrency: int = 64
     timeout: float = 120.0
     max_retries: int = 5
@@ -149,10 +164,15 @@ class OpenAIClient:
     def __post_init__(self) -> None:
         # Copies: replies are stored under these settings, which must not change without the client's knowledge.
         object.__setattr__(self, "models", {name: dict(own) for name, own in self.models.items()})
+        object.__setattr__(self, "headers", dict(self._extras.headers))
+        object.__setattr__(self, "query", dict(self._extras.query))
         _check_address(self.address)
         register_key_variable(self.key_variable)
         for name in ("timeout", "patience"):
             _check(getattr(self, name) > 0, f"{name} must be above 0 seconds", getattr(self, name))
+        for name in ("requests_per_minute", "tokens_per_minute"):
+            value = getattr(self, name)
+            _check(value is None or (is_number(value) and value >= 1), f"{name} must be 1 or more", value)
         _check(self.concurrency >= 1, "concurrency must be 1 or more", self.concurrency)
         _check(self.max_retries >= 0, "max_retries must be 0 or more", self.max_retries)
 
@@ -162,8 +182,11 @@ class OpenAIClient:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the connections."""
-        fields = ("base_url", "key_variable", "models", "concurrency", "timeout", "max_retries", "patience")
-        return (_unpickled, ({name: getattr(self, name) for name in fields},))
+        return (_unpickled, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},))
+
+    @cached_property
+    def _extras(self) -> RequestExtras:
+        return RequestExtras(self.headers, self.query)
 
     @property
     def address(self) -> str:
@@ -172,11 +195,14 @@ class OpenAIClient:
 
     def content(self, model: str) -> str:
         """What a reply depends on apart from the request: the server, and the client's settings for the model."""
-        return json.dumps([self.address.rstrip("/"), self.models.get(model, {})], sort_keys=True, default=str)
+        # Further parts only if they are set, so that replies stored before are found.
+        parts = [self.address.rstrip("/"), self.models.get(model, {}), *self._extras.content()]
+        return json.dumps(parts, sort_keys=True, default=str)
 
     def check_ready(self) -> None:
-        """Raise if there is no key. See `Judge.check_ready`."""
+        """Raise if a key is not set. See `Judge.check_ready`."""
         self._key()
+        self._extras.resolved(self.address)
 
     def _key(self) -> str:
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
@@ -199,7 +225,15 @@ class OpenAIClient:
         target = RequestTarget(self.address, str(request.get("model") or ""), self._key(), self.key_variable)
         if not target.model:
             raise NoModelError.at(self.address)
-        chat_request = ChatRequest(self._connection(target.key), request, target, timeout)
+        rate = RateLimit(self.requests_per_minute, self.tokens_per_minute)
+        chat_request = ChatRequest(
+            self._connection(target.key),
+            request,
+            target,
+            timeout,
+            self._extras,
+            None if rate == RateLimit() else rate,
+        )
         return await chat_request.send(max_retries, self.patience)
 
     def _request(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:

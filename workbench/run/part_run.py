@@ -236,6 +236,7 @@ class PartRun:
             tokens=self._judge_run.spending.tokens,
             kept=self._judge_run.spending.from_store,
             waiting=self._judge_run.waiting,
+            rate_limited=self._judge_run.rate_limited,
             rows=max(0, self._now.done - self._kept_now),
             since=self._last_report - self._grader_start,
         )
