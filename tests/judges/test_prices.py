@@ -34,7 +34,7 @@ def test_a_model_has_its_price_or_none(model, expected):
 def test_the_table_is_there_to_be_edited(monkeypatch):
     """A price put in counts from then on; it is in dollars for a million tokens."""
     monkeypatch.setitem(wb.judges.PRICES, "mine", wb.judges.Price(2.0, 10.0))
-    assert price_of("mine").of(1_000, 100) == pytest.approx(0.003)
+    assert price_of("mine").of(wb.judges.Usage(1_000, 100)) == pytest.approx(0.003)
 
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
@@ -48,16 +48,24 @@ def with_usage(**usage):
     ("details", "cost"),
     [
         ({"prompt_tokens_details": {"cached_tokens": 600}}, (400 * 2 + 600 * 0.5 + 100 * 10) / 1e6),
+        (
+            {"prompt_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 300}},
+            (100 * 2 + 600 * 0.5 + 300 * 2.5 + 100 * 10) / 1e6,
+        ),
+        (
+            {"prompt_tokens_details": {"cached_tokens": 600, "cache_write_tokens": 900}},
+            (600 * 0.5 + 400 * 2.5 + 100 * 10) / 1e6,
+        ),
         ({"prompt_tokens_details": {"cached_tokens": 5_000}}, (1_000 * 0.5 + 100 * 10) / 1e6),
         ({"prompt_tokens_details": {"cached_tokens": "many"}}, (1_000 * 2 + 100 * 10) / 1e6),
         ({"prompt_tokens_details": None}, (1_000 * 2 + 100 * 10) / 1e6),
         ({"prompt_tokens_details": {"cached_tokens": 600}, "cost": 0.25}, 0.25),
     ],
-    ids=["some", "more than all", "nonsense", "none", "server's own"],
+    ids=["some", "some written", "too many written", "more than all", "nonsense", "none", "server's own"],
 )
 def test_cached_input_has_its_own_price(details, cost, monkeypatch):
     """Tokens that the server read from its cache cost their price; what a server charges goes before the table."""
-    monkeypatch.setitem(wb.judges.PRICES, "m", wb.judges.Price(2.0, 10.0, cached_input=0.5))
+    monkeypatch.setitem(wb.judges.PRICES, "m", wb.judges.Price(2.0, 10.0, cached_input=0.5, cache_write=2.5))
     with server(lambda *_: (200, {}, with_usage(**details))) as (address, _):
         judge = wb.BinaryJudge("polite", model="m", base_url=address)
         report = judge.run([{"prompt": "q", "completion": "a"}], progress=False, budget=1.0)
@@ -66,7 +74,13 @@ def test_cached_input_has_its_own_price(details, cost, monkeypatch):
 
 def test_without_a_cached_price_all_input_costs_the_same():
     """The price of `input` counts for cached tokens, too."""
-    assert wb.judges.Price(2.0, 10.0).of(1_000, 100, 600) == wb.judges.Price(2.0, 10.0).of(1_000, 100)
+    price, cached = wb.judges.Price(2.0, 10.0), wb.judges.Usage(1_000, 100, None, 600, 100)
+    assert price.of(cached) == price.of(wb.judges.Usage(1_000, 100)) == price.max_of(1_000, 100)
+
+
+def test_a_reservation_counts_what_a_cache_may_cost():
+    """Storing a request in the server's cache may cost more than its input."""
+    assert wb.judges.Price(2.0, 10.0, 0.5, 2.5).max_of(1_000, 100) == pytest.approx(0.0035)
 
 
 def test_a_table_replaces_prices(monkeypatch, tmp_path):

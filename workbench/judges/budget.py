@@ -47,7 +47,8 @@ class Budget:
     A request that may cost more than the remaining budget fails its row, and the run continues with rows that fit. The
     run ends when not even the smallest request so far fits; a note gives the remaining amount.
 
-    Prices are those in `PRICES`, which contains no surcharge for very long requests; a reservation counts no token as cached. Replies from a store cost nothing;
+    Prices are those in `PRICES`, which contains no surcharge for very long requests; a reservation counts every token
+    at the dearest price of input, cached or not. Replies from a store cost nothing;
     if a server does not count tokens, they are estimated by length. A request that fails counts as a call and costs what
     the server counted. Whether a server charges for a reply that never arrived is unknown: in money and tokens
     `OpenAIClient` counts each try that timed out or was disconnected at its maximum cost, and a note gives their number.
@@ -202,7 +203,7 @@ class CostEstimator:
         else:
             prompt_tokens = question.characters / CHARACTERS_PER_TOKEN
             answer_tokens = float(_ANSWER_TOKENS)
-        money = 0.0 if question.price is None else question.price.of(prompt_tokens, answer_tokens)
+        money = 0.0 if question.price is None else question.price.max_of(prompt_tokens, answer_tokens)
         fee = self.extra_fee.get(question.model, 0.0)
         return Amount(question.calls, prompt_tokens + answer_tokens, money + fee)
 

@@ -25,6 +25,7 @@ from workbench.judges.response import (
     hide_secrets_in_reply,
     refusal_fault,
 )
+from workbench.judges.responses_api import APIS, chat_completion, response_request
 from workbench.judges.server import (
     Capabilities,
     Connection,
@@ -112,6 +113,7 @@ class ChatRequest:
         timeout: Seconds one try may take.
         extras: Headers and query parameters of the client.
         rate: The client's requests and tokens per minute; None for no limit.
+        api: The form in which it is sent, a key of `APIS`.
     """
 
     connection: Connection
@@ -120,10 +122,13 @@ class ChatRequest:
     timeout: float
     extras: RequestExtras = field(default_factory=RequestExtras)
     rate: RateLimit | None = None
+    api: str = "chat"
 
     async def send(self, max_retries: int, patience: float) -> Reply:
         """Try until there is a reply, a permanent fault, or no try left."""
-        capabilities = capabilities_of(self.target.address, self.target.model)
+        # A server may support less in one form of requests than in the other.
+        place = self.target.address + ("" if self.api == "chat" else APIS[self.api])
+        capabilities = capabilities_of(place, self.target.model)
         tries = _RetryState(max_retries, patience)
         server = server_state(self.target.address)
         while True:
@@ -226,15 +231,17 @@ class ChatRequest:
             # Not inside `except`: the package's error would become its context, and contains the request with the key.
             # Some programs pickle contexts, too, such as Dask's.
             raise RequestFailedError(answer)
-        return read_completion(answer, self.target, time.perf_counter() - start)
+        completion = answer if self.api == "chat" else chat_completion(answer)
+        return read_completion(completion, self.target, time.perf_counter() - start)
 
     async def _answer_or_fault(self, sent: Mapping[str, Any]) -> Any:
+        body = dict(sent) if self.api == "chat" else response_request(sent)
         try:
             # The package's timeout limits only the wait for the next bytes: a slow drip would never end.
             async with asyncio.timeout(self.timeout):
                 # Not `chat.completions.create`: its validation of both bodies takes longer than the request.
                 return await self.connection.client.post(
-                    "/chat/completions", body=dict(sent), cast_to=object, options=self._options()
+                    APIS[self.api], body=body, cast_to=object, options=self._options()
                 )
         except Exception as error:  # noqa: BLE001 (the package's transports raise their own exceptions)
             return fault_of(error, self.target)
@@ -333,7 +340,12 @@ def _usage(answer: Mapping[str, Any]) -> Usage | None:
     usage = answer.get("usage")
     if not isinstance(usage, Mapping):
         return None
-    prompt_tokens, completion_tokens = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
     details = usage.get("prompt_tokens_details")
-    cached_tokens = details.get("cached_tokens") if isinstance(details, Mapping) else 0
-    return Usage(prompt_tokens, completion_tokens, usage.get("cost"), cached_tokens or 0).plausible()
+    cache = details if isinstance(details, Mapping) else {}
+    return Usage(
+        usage.get("prompt_tokens") or 0,
+        usage.get("completion_tokens") or 0,
+        usage.get("cost"),
+        cache.get("cached_tokens") or 0,
+        cache.get("cache_write_tokens") or 0,
+    ).plausible()

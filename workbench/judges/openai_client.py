@@ -38,6 +38,7 @@ from workbench.judges.response import (
     RequestTarget,
     register_key_variable,
 )
+from workbench.judges.responses_api import APIS
 from workbench.judges.server import AdaptiveLimit, Connection
 
 MAX_ANSWER_BYTES = 4 * 2**20
@@ -124,6 +125,7 @@ class OpenAIClient:
         models: Further settings by model's name, sent with every request to it, such as
             `{"qwen3-8b": {"top_p": 0.8, "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}}`.
             They override the judge's settings.
+        api: Form of the requests: "chat" (chat completions), which most servers have, or "responses" (OpenAI's Responses API).
         headers: Headers of every request, such as `{"api-key": "$AZURE_OPENAI_API_KEY"}`. `$NAME` is an environment variable,
             read for each request; a header for a key needs one.
         query: Query parameters of every request, such as `{"api-version": "2024-10-21"}`; with variables as `headers`.
@@ -147,6 +149,7 @@ class OpenAIClient:
     key_variable: str = "OPENAI_API_KEY"
     _: KW_ONLY
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    api: str = "chat"
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     requests_per_minute: float | None = None
@@ -166,6 +169,8 @@ class OpenAIClient:
         object.__setattr__(self, "models", {name: dict(own) for name, own in self.models.items()})
         object.__setattr__(self, "headers", dict(self._extras.headers))
         object.__setattr__(self, "query", dict(self._extras.query))
+        if self.api not in APIS:
+            raise FormatError("unknown api of a client", found=repr(self.api)[:80], expected=", ".join(APIS))
         _check_address(self.address)
         register_key_variable(self.key_variable)
         for name in ("timeout", "patience"):
@@ -197,6 +202,7 @@ class OpenAIClient:
         """What a reply depends on apart from the request: the server, and the client's settings for the model."""
         # Further parts only if they are set, so that replies stored before are found.
         parts = [self.address.rstrip("/"), self.models.get(model, {}), *self._extras.content()]
+        parts += [] if self.api == "chat" else [self.api]
         return json.dumps(parts, sort_keys=True, default=str)
 
     def check_ready(self) -> None:
@@ -233,6 +239,7 @@ class OpenAIClient:
             timeout,
             self._extras,
             None if rate == RateLimit() else rate,
+            self.api,
         )
         return await chat_request.send(max_retries, self.patience)
 
@@ -338,8 +345,9 @@ def _check_address(address: str) -> None:
         raise FormatError(
             "base_url may not contain a name or password", hint="put the key into key_variable's variable"
         )
-    if parts.path.rstrip("/").endswith("/chat/completions"):
-        raise FormatError("base_url ends before /chat/completions", found=address[:80])
+    for path in APIS.values():
+        if parts.path.rstrip("/").endswith(path):
+            raise FormatError(f"base_url ends before {path}", found=address[:80])
     if parts.query or parts.fragment:
         raise FormatError(
             "base_url may not have a query: error messages would show it",

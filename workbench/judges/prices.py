@@ -15,6 +15,7 @@ from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError
 from workbench.core.files import read_bytes
 from workbench.graders.base import is_number
+from workbench.judges.protocol import Usage
 
 _MAX_AGE = timedelta(days=180)
 """Age above which a run reports that its prices are old: providers changed their prices about twice a year in 2026."""
@@ -22,7 +23,7 @@ _today = date.today  # replaced by tests
 _TABLE = Path(__file__).with_name("prices.json")
 _MAX_BYTES = 4 * 2**20
 """Maximum size of a file of prices. Workbench limit."""
-_NAMES = ("input", "output", "cached_input", "batch", "read", "note")
+_NAMES = ("input", "output", "cached_input", "cache_write", "batch", "read", "note")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Price:
         output: US dollars per million tokens of the reply, thinking included.
         cached_input: US dollars per million tokens of the request that the server read from its own cache of earlier
             requests; None for the price of `input`.
+        cache_write: US dollars per million tokens of the request that the server stored in that cache; None as above.
         batch: Share of these prices that a request in a batch costs; 1 for no discount.
         read: Day on which it was read from the provider's list; None for a user's price, which never counts as old.
     """
@@ -41,23 +43,31 @@ class Price:
     input: float
     output: float
     cached_input: float | None = None
+    cache_write: float | None = None
     batch: float = 1.0
     read: date | None = field(default=None, compare=False, repr=False)
 
-    def of(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
-        """US dollars for one reply.
+    def of(self, usage: Usage) -> float:
+        """US dollars for one reply, by its tokens."""
+        cached, written = usage.cached_tokens, usage.cache_write_tokens
+        new = usage.prompt_tokens - cached - written
+        dollars = self._sum(new, cached, written) + usage.completion_tokens * self.output
+        return round(dollars / 1e6, 12)
+
+    def max_of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """The most US dollars that a reply may cost, whatever the server's cache does.
 
         Args:
             prompt_tokens: Tokens of the request.
             completion_tokens: Tokens of the reply.
-            cached_tokens: Those of `prompt_tokens` that the server read from its cache.
         """
-        cached = min(cached_tokens, prompt_tokens)
+        dearest = max(self._sum(prompt_tokens, 0, 0), self._sum(0, 0, prompt_tokens))
+        return round((dearest + completion_tokens * self.output) / 1e6, 12)
+
+    def _sum(self, new: float, cached: float, written: float) -> float:
         cached_price = self.input if self.cached_input is None else self.cached_input
-        dollars = (
-            (prompt_tokens - cached) * self.input + cached * cached_price + completion_tokens * self.output
-        )
-        return round(dollars / 1e6, 12)
+        write_price = self.input if self.cache_write is None else self.cache_write
+        return new * self.input + cached * cached_price + written * write_price
 
 
 def read_prices(table: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str, Price]:
@@ -65,7 +75,7 @@ def read_prices(table: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str, 
 
     Args:
         table: By model, a `Price`, a pair (input, output), or a dict with `input` and `output`, optionally `cached_input`,
-            `batch` and `read`. Or the path of a JSON file with these dicts under `models`, such as an edited copy of
+            `cache_write`, `batch` and `read`. Or the path of a JSON file with these dicts under `models`, such as an edited copy of
             `workbench/judges/prices.json`; its `read` is the day of all prices without one.
 
     Raises:
@@ -73,7 +83,7 @@ def read_prices(table: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str, 
 
     Example:
         >>> read_prices({"my-model": (0.2, 0.8)})
-        {'my-model': Price(input=0.2, output=0.8, cached_input=None, batch=1.0)}
+        {'my-model': Price(input=0.2, output=0.8, cached_input=None, cache_write=None, batch=1.0)}
     """
     if isinstance(table, Mapping):
         return {str(model): _price(str(model), price, None, "") for model, price in table.items()}
@@ -123,7 +133,7 @@ def _price(model: str, price: Any, read: date | None, where: str) -> Price:
     for name in price.keys() - set(_NAMES):
         raise FormatError("unknown part of a price", where=where, found=repr(name)[:80], expected=", ".join(_NAMES),
                           hint=did_you_mean(str(name), _NAMES))  # fmt: skip
-    numbers = {name: price[name] for name in _NAMES[:4] if price.get(name) is not None}
+    numbers = {name: price[name] for name in _NAMES[:5] if price.get(name) is not None}
     for name, value in numbers.items():
         if not is_number(value) or value < 0:
             raise FormatError(
@@ -161,7 +171,7 @@ def price_of(model: str) -> Price | None:
 
     Example:
         >>> price_of("openai/gpt-4o-mini-2024-07-18")
-        Price(input=0.15, output=0.6, cached_input=0.075, batch=0.5)
+        Price(input=0.15, output=0.6, cached_input=0.075, cache_write=None, batch=0.5)
         >>> price_of("gpt-4o-audio") is None
         True
     """

@@ -102,12 +102,14 @@ class Usage:
         completion_tokens: Tokens of the reply, thinking included.
         cost: US dollars, if the server reports it.
         cached_tokens: Those of `prompt_tokens` that the server read from its cache.
+        cache_write_tokens: Those of `prompt_tokens` that it stored there.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
     @property
     def tokens(self) -> int:
@@ -120,10 +122,24 @@ class Usage:
         is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
         possible = is_number and 0 <= cost < _IMPLAUSIBLE_DOLLARS  # type: ignore[operator]
         prompt_tokens = _plausible_count(self.prompt_tokens)
-        completion_tokens = _plausible_count(self.completion_tokens)
         cached_tokens = min(prompt_tokens, _plausible_count(self.cached_tokens))
         return Usage(
-            prompt_tokens, completion_tokens, float(cost or 0.0) if possible else None, cached_tokens
+            prompt_tokens,
+            _plausible_count(self.completion_tokens),
+            float(cost or 0.0) if possible else None,
+            cached_tokens,
+            min(prompt_tokens - cached_tokens, _plausible_count(self.cache_write_tokens)),
+        )
+
+    def plus(self, other: Usage) -> Usage:
+        """The sum; its cost is unknown if one of the two is."""
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            cost,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
         )
 
 

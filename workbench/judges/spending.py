@@ -210,11 +210,7 @@ class Spending:
 
     def _settle(self, reservation: Reservation, usage: Usage) -> None:
         question, price = reservation.question, reservation.question.price
-        table_cost = (
-            None
-            if price is None
-            else price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
-        )
+        table_cost = None if price is None else price.of(usage)
         money = table_cost if usage.cost is None else usage.cost
         self._replace(reservation, Amount(question.calls, usage.tokens, money or 0.0))
         if self._estimator.learn(question, usage, table_cost) and self.budget is not None:
@@ -353,11 +349,7 @@ class QuestionBill:
         """A try's usage plus that of the tries before it."""
         if (before := self.usage) is None:
             return usage
-        now = with_cost(usage, self.question.model)
-        cost = None if before.cost is None or now.cost is None else before.cost + now.cost
-        prompt_tokens = before.prompt_tokens + usage.prompt_tokens
-        completion_tokens = before.completion_tokens + usage.completion_tokens
-        return Usage(prompt_tokens, completion_tokens, cost, before.cached_tokens + usage.cached_tokens)
+        return before.plus(with_cost(usage, self.question.model))
 
 
 current_bill: ContextVar[QuestionBill | None] = ContextVar("question_bill", default=None)
@@ -389,7 +381,7 @@ def with_cost(usage: Usage, model: str) -> Usage:
     price = None if usage.cost is not None else price_of(model)
     if price is None:
         return usage
-    return replace(usage, cost=price.of(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens))
+    return replace(usage, cost=price.of(usage))
 
 
 def remainder_note(
@@ -427,7 +419,7 @@ def unanswered_note(tries: Amount) -> str:
 
 def answer_limit_note(model: str, price: Price | None, longest_answer: float) -> str:
     """By how much a request without `max_tokens` may exceed the budget."""
-    rate = "" if price is None else f" (${price.of(0, 1_000):.4g} per 1,000 additional tokens)"
+    rate = "" if price is None else f" (${price.max_of(0, 1_000):.4g} per 1,000 additional tokens)"
     return (
         f"{repr(model) if model else 'A judge'} was called without max_tokens: each request in flight may exceed the "
         f"budget by the tokens of its reply beyond the longest reply so far, which had {longest_answer:,.0f} tokens"
