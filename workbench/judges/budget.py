@@ -11,6 +11,7 @@ from typing import Any
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind
 from workbench.graders.base import is_number
+from workbench.judges.images import IMAGE_TOKENS, TYPICAL_IMAGE_CHARACTERS, without_images
 from workbench.judges.prices import Price, price_of
 from workbench.judges.protocol import ANSWER_LIMITS, ChatClient, Messages, Usage, sent_settings
 
@@ -261,12 +262,13 @@ def pending_question(
     """
     sent = sent_settings(client, settings)
     tools, model = sent.get("tools"), str(sent.get("model") or "")
-    characters = sum(
+    messages, n_images = without_images(messages)
+    characters = n_images * TYPICAL_IMAGE_CHARACTERS + sum(
         len(message.get("content") or "") if set(message) <= {"role", "content"} else len(str(message))
         for message in messages
     )
     characters += len(str(tools)) if tools else 0
-    size = _max_prompt_bytes(messages, sent) if with_size else 0
+    size = _max_prompt_bytes(messages, sent) + n_images * IMAGE_TOKENS if with_size else 0
     return PendingQuestion(characters, answer_limit(sent), price_of(model), size, model)
 
 

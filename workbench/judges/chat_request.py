@@ -13,6 +13,7 @@ from typing import Any
 
 from workbench.graders.concurrent_rows import in_second_pass
 from workbench.judges.budget import answer_limit
+from workbench.judges.images import TYPICAL_IMAGE_CHARACTERS, without_images
 from workbench.judges.judge_run import check_running, count_as_waiting, server_state
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
 from workbench.judges.rate_limit import RateLimit, rate_window
@@ -214,7 +215,10 @@ class ChatRequest:
         """Send when the client's requests and tokens per minute allow it."""
         if self.rate is None:
             return await self._send_once(sent)
-        window, characters = rate_window(self.target.address), len(json.dumps(sent, default=str))
+        window = rate_window(self.target.address)
+        messages, n_images = without_images(sent["messages"])
+        text = json.dumps({**sent, "messages": messages}, default=str)
+        characters = len(text) + n_images * TYPICAL_IMAGE_CHARACTERS
         async with window.turn(self.rate, characters, answer_limit(sent)) as entry:
             try:
                 reply = await self._send_once(sent)

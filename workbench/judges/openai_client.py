@@ -364,5 +364,7 @@ def _sendable(messages: Messages) -> Messages:
             name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
             for name, value in message.items()
         }
+        if not isinstance(message.get("content"), list)
+        else {**message, "content": _sendable(message["content"])}
         for message in messages
     ]

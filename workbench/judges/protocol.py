@@ -93,6 +93,10 @@ class StoppedError(JudgeServerError):
     kind = ErrorKind.CANCELLED
 
 
+class SampleError(Exception):
+    """A sample lacks something that the judge's request needs; the message names it."""
+
+
 @dataclass(frozen=True)
 class Usage:
     """What a reply cost.

@@ -29,6 +29,7 @@ from workbench.judges.protocol import (
     Messages,
     NoModelError,
     Reply,
+    SampleError,
     check_setting,
     refuse_unless,
     sent_model,
@@ -49,10 +50,6 @@ _ROWS_AT_ONCE_WITH_STORE = 256
 """Concurrent rows if replies may come from a store, which reads many of them in one query. Workbench default."""
 
 
-class SampleError(Exception):
-    """A sample lacks something that the judge's request needs; the message names it."""
-
-
 def json_schema(schema: Mapping[str, Any], name: str = "verdict") -> dict[str, Any]:
     """The `response_format` that requests replies of this shape from a server."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
@@ -70,6 +67,8 @@ class Judge(Grader):
         max_tokens: Maximum tokens of a reply, up to 131,072; None for the server's limit. With it a budget is exact if
             the server charges by the price table and counts the messages sent.
         extractor: Which text of the thread is judged.
+        images: Column with the row's images, which are sent after the text of the request; "" for none. Images in messages
+            are in the column "images". See `judges/images.py` for what a cell may contain.
         platform: Whose conventions decide how the request is built and how malformed replies are parsed; one of
             `judges.PLATFORMS`. Under "", the workbench's rules, a reply without JSON, a number outside the range, a
             refusal and a truncated reply are failed grades.
@@ -104,6 +103,7 @@ class Judge(Grader):
     temperature: float = 0.0
     max_tokens: int | None = None
     extractor: Extractor = field(default_factory=Extractor)
+    images: str = ""
     platform: str = ""
     examples: tuple[Mapping[str, Any], ...] = ()
     base_url: str = field(default="", compare=False, repr=False, metadata=HANDLING)
@@ -123,6 +123,7 @@ class Judge(Grader):
         numeric = isinstance(self.temperature, int | float) and not isinstance(self.temperature, bool)
         refuse_unless(numeric and 0 <= self.temperature <= 2, "temperature must be 0 to 2", self.temperature)
         object.__setattr__(self, "temperature", float(self.temperature))
+        refuse_unless(isinstance(self.images, str), "images must be the name of a column", self.images)
         if self.max_tokens is not None:
             check_setting("max_tokens", self.max_tokens)
         if not self.has_own_examples:
