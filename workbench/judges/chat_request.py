@@ -26,7 +26,7 @@ from workbench.judges.response import (
     hide_secrets_in_reply,
     refusal_fault,
 )
-from workbench.judges.responses_api import APIS, chat_completion, response_request
+from workbench.judges.responses_api import APIS, capabilities_key, chat_completion, response_request
 from workbench.judges.server import (
     Capabilities,
     Connection,
@@ -127,9 +127,7 @@ class ChatRequest:
 
     async def send(self, max_retries: int, patience: float) -> Reply:
         """Try until there is a reply, a permanent fault, or no try left."""
-        # A server may support less in one form of requests than in the other.
-        place = self.target.address + ("" if self.api == "chat" else APIS[self.api])
-        capabilities = capabilities_of(place, self.target.model)
+        capabilities = capabilities_of(capabilities_key(self.target.address, self.api), self.target.model)
         tries = _RetryState(max_retries, patience)
         server = server_state(self.target.address)
         while True:

@@ -10,7 +10,7 @@ import os
 import weakref
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -23,6 +23,7 @@ from workbench.core.python_text import cached_property
 from workbench.graders.base import is_number
 from workbench.judges.chat_request import ChatRequest
 from workbench.judges.protocol import (
+    DELIVERY,
     JudgeKeyError,
     Messages,
     NoModelError,
@@ -38,38 +39,51 @@ from workbench.judges.response import (
     RequestTarget,
     register_key_variable,
 )
-from workbench.judges.responses_api import APIS
-from workbench.judges.server import AdaptiveLimit, Connection
+from workbench.judges.responses_api import APIS, capabilities_key, response_request
+from workbench.judges.server import AdaptiveLimit, Connection, capabilities_of
 
 MAX_ANSWER_BYTES = 4 * 2**20
 """Maximum bytes of a response. Workbench limit: about eight times the longest reply of 2026."""
 
 
-def new_client(address: str) -> Any:
-    """A client of the server at this address that does not retry; its key is set before each request."""
+def new_client(address: str, *, max_bytes: int = MAX_ANSWER_BYTES, max_retries: int = 0) -> Any:
+    """A client of the openai package for the server at this address; its key is set before each request.
+
+    Args:
+        address: The server's URL.
+        max_bytes: Maximum bytes of a response.
+        max_retries: Tries of the package after a transient fault; chat requests have their own.
+    """
     with needed_packages():
         import openai
 
-    hooks: dict[str, Any] = {"response": [_limit_size]}
+    settings: dict[str, Any] = {
+        "event_hooks": {"response": [partial(_limit_size, max_bytes=max_bytes)]},
+        "follow_redirects": False,
+    }
     try:
-        http = openai.DefaultAioHttpClient(event_hooks=hooks)
+        http = openai.DefaultAioHttpClient(**settings)
     except (RuntimeError, AttributeError):  # no aiohttp, or a package too old to have a transport for it
-        http = openai.DefaultAsyncHttpxClient(event_hooks=hooks)
+        http = openai.DefaultAsyncHttpxClient(**settings)
     # A compressed response could unpack to a thousand times the bytes that were counted.
     uncompressed = {"Accept-Encoding": "identity"}
     return openai.AsyncOpenAI(
-        api_key="none", base_url=address, http_client=http, max_retries=0, default_headers=uncompressed
+        api_key="none",
+        base_url=address,
+        http_client=http,
+        max_retries=max_retries,
+        default_headers=uncompressed,
     )
 
 
-async def _limit_size(response: Any) -> None:
-    """Read at most `MAX_ANSWER_BYTES` bytes of a response; its headers are not trusted."""
+async def _limit_size(response: Any, max_bytes: int) -> None:
+    """Read at most this number of bytes of a response; its headers are not trusted."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity"}:
         raise PackedAnswerError(
             f"compressed as {encoding[:40]}, which was not requested and may have any size"
         )
-    response.stream = _counting_stream(response.stream.__class__)(response.stream)
+    response.stream = _counting_stream(response.stream.__class__)(response.stream, max_bytes)
 
 
 @cache
@@ -79,15 +93,15 @@ def _counting_stream(stream_class: Any) -> Any:
     base_class = next(base for base in stream_class.__mro__ if base.__name__ == "AsyncByteStream")
 
     class CountingStream(base_class):  # type: ignore[misc, valid-type]
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
+        def __init__(self, inner: Any, max_bytes: int) -> None:
+            self._inner, self._max_bytes = inner, max_bytes
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             size = 0
             async for chunk in self._inner:
                 size += len(chunk)
-                if size > MAX_ANSWER_BYTES:
-                    raise AnswerTooLargeError(f"more than {MAX_ANSWER_BYTES:,} bytes")
+                if size > self._max_bytes:
+                    raise AnswerTooLargeError(f"more than {self._max_bytes:,} bytes")
                 yield chunk
 
         async def aclose(self) -> None:
@@ -167,8 +181,8 @@ class OpenAIClient:
     def __post_init__(self) -> None:
         # Copies: replies are stored under these settings, which must not change without the client's knowledge.
         object.__setattr__(self, "models", {name: dict(own) for name, own in self.models.items()})
-        object.__setattr__(self, "headers", dict(self._extras.headers))
-        object.__setattr__(self, "query", dict(self._extras.query))
+        object.__setattr__(self, "headers", dict(self.extras.headers))
+        object.__setattr__(self, "query", dict(self.extras.query))
         if self.api not in APIS:
             raise FormatError("unknown api of a client", found=repr(self.api)[:80], expected=", ".join(APIS))
         _check_address(self.address)
@@ -190,7 +204,8 @@ class OpenAIClient:
         return (_unpickled, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},))
 
     @cached_property
-    def _extras(self) -> RequestExtras:
+    def extras(self) -> RequestExtras:
+        """The headers and query parameters of every request."""
         return RequestExtras(self.headers, self.query)
 
     @property
@@ -201,14 +216,14 @@ class OpenAIClient:
     def content(self, model: str) -> str:
         """What a reply depends on apart from the request: the server, and the client's settings for the model."""
         # Further parts only if they are set, so that replies stored before are found.
-        parts = [self.address.rstrip("/"), self.models.get(model, {}), *self._extras.content()]
+        parts = [self.address.rstrip("/"), self.models.get(model, {}), *self.extras.content()]
         parts += [] if self.api == "chat" else [self.api]
         return json.dumps(parts, sort_keys=True, default=str)
 
     def check_ready(self) -> None:
         """Raise if a key is not set. See `Judge.check_ready`."""
         self._key()
-        self._extras.resolved(self.address)
+        self.extras.resolved(self.address)
 
     def _key(self) -> str:
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
@@ -228,7 +243,7 @@ class OpenAIClient:
         limits = {name: request.pop(name, None) for name in ("timeout", "max_retries")}
         timeout = self.timeout if limits["timeout"] is None else limits["timeout"]
         max_retries = self.max_retries if limits["max_retries"] is None else limits["max_retries"]
-        target = RequestTarget(self.address, str(request.get("model") or ""), self._key(), self.key_variable)
+        target = self.target(str(request.get("model") or ""))
         if not target.model:
             raise NoModelError.at(self.address)
         rate = RateLimit(self.requests_per_minute, self.tokens_per_minute)
@@ -237,11 +252,33 @@ class OpenAIClient:
             request,
             target,
             timeout,
-            self._extras,
+            self.extras,
             None if rate == RateLimit() else rate,
             self.api,
         )
         return await chat_request.send(max_retries, self.patience)
+
+    def target(self, model: str) -> RequestTarget:
+        """The server and model of a request, with the key.
+
+        Raises:
+            JudgeKeyError: The variable of the key is not set.
+        """
+        return RequestTarget(self.address, model, self._key(), self.key_variable)
+
+    def batch_body(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a request, as it is sent in a batch: what this process knows that the model lacks is left out.
+
+        Raises:
+            NoModelError: No model is named.
+            FormatError: A setting that may not be sent.
+        """
+        request = self._request(messages, settings)
+        request = {name: value for name, value in request.items() if name not in DELIVERY}
+        if not request.get("model"):
+            raise NoModelError.at(self.address)
+        sent = capabilities_of(capabilities_key(self.address, self.api), str(request["model"])).adapt(request)
+        return sent if self.api == "chat" else response_request(sent)
 
     def _request(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
         check_request(settings)

@@ -19,6 +19,11 @@ _LACKING = ("seed", "frequency_penalty", "presence_penalty", "stop", "logit_bias
 _FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
+def capabilities_key(address: str, api: str) -> str:
+    """The name under which capabilities are remembered: a server may support less in one form of requests than in the other."""
+    return address if api == "chat" else address + APIS[api]
+
+
 def response_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """A chat request as a request of the Responses API. The server does not keep it, unless `store` says so.
 

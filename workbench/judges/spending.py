@@ -127,6 +127,28 @@ class Spending:
             self._settled.clear()
             await self._settled.wait()
 
+    def commit(self, question: PendingQuestion) -> None:
+        """Count the maximum cost of a request as spent: it is sent in a batch, after the run.
+
+        Raises:
+            BudgetError: It does not fit into the budget, or its cost has no maximum.
+        """
+        if self.budget is None:
+            return
+        if self._smallest is None or question.max_prompt_tokens < self._smallest.max_prompt_tokens:
+            self._smallest = question
+        if question.answer_limit is None and self.budget.limits_cost:
+            raise BudgetError(
+                "the cost of a batch has no maximum", found="a judge without max_tokens",
+                hint="set max_tokens= on the judge, or give the budget in calls",
+            )  # fmt: skip
+        amount = self._estimator.estimate(question)
+        share = 1.0 if question.price is None else question.price.batch
+        amount = replace(amount, money=amount.money * share)
+        if not self._fits(question, amount, self._spent):
+            raise self._refuse(amount)
+        self._spent, self._refused_in_a_row = self._spent.plus(amount), 0
+
     def _reserve_now(self, question: PendingQuestion, amount: Amount) -> Reservation:
         reservation = Reservation(question, amount)
         self._reservations.add(reservation)

@@ -59,6 +59,7 @@ class RunSettings:
     reduce: str = "first"
     dataset: str = ""
     resume: str | Path | None = None
+    batch: bool = False
 
     def __post_init__(self) -> None:
         check_workers(self.workers)

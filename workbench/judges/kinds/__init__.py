@@ -19,6 +19,7 @@ from workbench.data.samples import Sample
 from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.arguments import HANDLING
 from workbench.graders.base import Grader
+from workbench.judges.batch_queue import PendingError
 from workbench.judges.budget import BudgetError
 from workbench.judges.few_shots import check_examples, checked_examples, is_example, show_examples
 from workbench.judges.judge_run import CircuitBreaker, ask, current_run
@@ -84,7 +85,8 @@ class Judge(Grader):
     Metadata contains `raw` (the reply's text, at most 10,000 characters) and `cached` if it was read from a store.
 
     Error kinds: judge_server, judge_unreachable, judge_key, judge_limit, timeout (the server), judge_parse,
-    judge_cut, judge_too_long, judge_refusal, out_of_range, not_finite (the reply), budget, store, template, sample.
+    judge_cut, judge_too_long, judge_refusal, out_of_range, not_finite (the reply), budget, pending (in a batch), store,
+    template, sample.
     """
 
     hidden_from_dir = (
@@ -264,6 +266,9 @@ class Judge(Grader):
             grade = Grade.failed(ErrorKind.TEMPLATE, str(error))
         except SampleError as error:
             grade = Grade.failed(ErrorKind.SAMPLE, str(error))
+        except PendingError as error:
+            await _confirm(replies)
+            grade = Grade.failed(error.kind, str(error))
         except (JudgeServerError, BudgetError) as error:
             transient = getattr(error, "transient", False)  # a `BudgetError` never is
             grade = Grade(error=GradeError(error.kind, str(error), transient))
@@ -302,6 +307,9 @@ class Judge(Grader):
         """Send these messages and parse the reply; if it cannot be parsed, request a repaired one once."""
         try:
             return await self._ask_and_repair(sample, messages, replies)
+        except PendingError:
+            await _confirm(replies)  # the next step, which is in a batch, continues from them
+            raise
         finally:
             # Of replies that were not parsed, and immediately: an equal request of the same row may wait for this one.
             _discard(replies)
