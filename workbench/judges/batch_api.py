@@ -128,7 +128,7 @@ class BatchApi:
         target = self._target()
         headers, query = self._client.extras.resolved(target.address)
         result: Any
-        # A client of its own: files are larger than replies may be.
+        # A separate client: files are larger than replies may be.
         server = new_client(target.address, max_bytes=_MAX_FILE_BYTES, max_retries=_TRIES)
         try:
             async with server:
@@ -165,7 +165,7 @@ def _count(value: Any) -> int:
 
 
 def _outcome(line: bytes, target: RequestTarget, api: str) -> BatchOutcome | None:
-    """The outcome in one line of a file; None for a line that is none of ours."""
+    """The outcome in one line of a file; None for a line without a key."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):

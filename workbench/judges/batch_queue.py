@@ -27,7 +27,7 @@ class BatchClient(Protocol):
         ...
 
     def batch_body(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of a request, as it is sent in a batch."""
+        """The body of a request of a batch."""
         ...
 
 

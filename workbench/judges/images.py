@@ -90,7 +90,9 @@ def _media_type(data: bytes, where: str) -> str:
             return media_type
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
-    raise SampleError(f"{where} is not an image: {len(data):,} bytes that are no PNG, JPEG, GIF or WebP file")
+    raise SampleError(
+        f"{where} is not an image: {len(data):,} bytes without the signature of a PNG, JPEG, GIF or WebP file"
+    )
 
 
 def without_images(messages: Messages) -> tuple[Messages, int]:

@@ -267,7 +267,7 @@ class OpenAIClient:
         return RequestTarget(self.address, model, self._key(), self.key_variable)
 
     def batch_body(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of a request, as it is sent in a batch: what this process knows that the model lacks is left out.
+        """The body of a request of a batch: what this process knows that the model lacks is left out.
 
         Raises:
             NoModelError: No model is named.

@@ -55,7 +55,7 @@ class Price:
         return round(dollars / 1e6, 12)
 
     def max_of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """The most US dollars that a reply may cost, whatever the server's cache does.
+        """The maximum US dollars of a reply, with any use of the server's cache.
 
         Args:
             prompt_tokens: Tokens of the request.

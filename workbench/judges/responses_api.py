@@ -25,7 +25,7 @@ def capabilities_key(address: str, api: str) -> str:
 
 
 def response_request(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A chat request as a request of the Responses API. The server does not keep it, unless `store` says so.
+    """A chat request as a request of the Responses API. The server does not store it, unless `store` is set.
 
     Raises:
         FormatError: A setting that the Responses API does not have.
@@ -65,7 +65,7 @@ def _text_format(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _items(message: Mapping[str, Any]) -> Messages:
-    """The items of a chat message: itself, and one for each tool call; a tool's result is an item of its own."""
+    """The items of a chat message: itself, and one for each tool call; a tool's result is a separate item."""
     role, content = message["role"], message.get("content")
     if role == "tool":
         call = message.get("tool_call_id")

@@ -66,7 +66,7 @@ class Batches:
             rows = connection.execute(query).all()
         return Listing(
             StoredBatch(
-                row.id, row.batch, read(row.model), row.status, row.requests, row.collected, row.cost,
+                row.id, row.batch, read(row.model), row.status, row.requests, row.collected, round(row.cost, 6),
                 datetime.fromisoformat(row.at), read(row.address),
             )
             for row in rows

@@ -241,8 +241,8 @@ def _add_looks(connection: Connection) -> None:
 
 def _add_batches(connection: Connection) -> None:
     """Version 9: batches, and the requests in them."""
-    batches.create(connection)
-    batch_requests.create(connection)
+    batches.create(connection, checkfirst=True)
+    batch_requests.create(connection, checkfirst=True)
 
 
 STEPS: dict[int, Callable[[Connection], None]] = {
