@@ -9,7 +9,7 @@ from workbench.cli import main
 
 
 def test_a_batch_is_submitted_and_collected_by_the_same_command(tmp_path, monkeypatch, capsys):
-    """Exit code 2 while rows are pending, then 0, with the cost by the given prices."""
+    """Exit code 3 while rows are pending, then 0, with the cost by the given prices."""
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, ROWS)), "utf-8")
     wb.save(wb.BinaryJudge("polite", model="m", max_tokens=50), tmp_path / "j.json")
     (tmp_path / "p.json").write_text('{"models": {"m": {"input": 2, "output": 10, "batch": 0.25}}}', "utf-8")
@@ -25,7 +25,7 @@ def test_a_batch_is_submitted_and_collected_by_the_same_command(tmp_path, monkey
             "never",
         ]
         command += ["--store", f"sqlite:///{tmp_path}/s.db", "--prices", str(tmp_path / "p.json")]
-        assert main(command) == 2
+        assert main(command) == 3
         server.end("batch_2")
         assert main(command) == 0
     cost = 5 * (1_000 * 2 + 100 * 10) / 1e6 / 4
