@@ -101,13 +101,6 @@ class Panel(Grader):
                 expected="a temperature above 0",
                 hint="dataclasses.replace(judge, temperature=1.0)",
             )
-        if twins := _equal_judges(self.entries):
-            raise FormatError(
-                f"members {twins[0]!r} and {twins[1]!r} would return the same reply",
-                found="one prompt, one model, temperature 0",
-                expected="different prompts or models, or a temperature above 0",
-                hint="dataclasses.replace(judge, temperature=1.0), or Panel(judge, repeats=...) of such a judge",
-            )
 
     def _check_weights(self) -> None:
         object.__setattr__(self, "fold_weights", tuple(map(tuple, self.fold_weights)))
@@ -194,7 +187,14 @@ class Panel(Grader):
         return self.entries[0].grader.ends_run()
 
     def check_ready(self) -> None:
-        """Raise any error that would end a run before its first row; every member must be ready."""
+        """Raise any error that would end a run before its first row: a member is not ready, or two would return one reply."""
+        if twins := _equal_judges(self.entries):
+            raise FormatError(
+                f"members {twins[0]!r} and {twins[1]!r} would return the same reply",
+                found="one prompt, one model, temperature 0",
+                expected="different prompts or models, or a temperature above 0",
+                hint="dataclasses.replace(judge, temperature=1.0), or Panel(judge, repeats=...) of such a judge",
+            )
         for entry in self.entries:
             entry.grader.check_ready()
 
