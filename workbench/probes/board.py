@@ -35,7 +35,7 @@ _MAX_OWN = 12
 
 NOT_TRIED = frozenset(
     {
-        ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.SAMPLE, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER,
+        ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.PENDING, ErrorKind.SAMPLE, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER,
         ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_LIMIT, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.ENDPOINT,
     }
 )  # fmt: skip
