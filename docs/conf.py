@@ -1,6 +1,6 @@
 """The documentation site: the pages of this folder, the notebooks with their outputs, and a reference from the docstrings.
 
-`sphinx-build -W -b html docs docs/_build/html` builds it, with `pip install -e ".[docs,lab,serve]"`. What the build writes besides,
+`sphinx-build -W -b html docs docs/_build/html` builds it, with `pip install -e ".[docs,lab,scale,serve]"`. What the build writes besides,
 `tutorials/` and `reference/`, is not committed.
 
 The theme is Furo: it needs two small packages and no script of ours, has a light and a dark form, and its pages can be read
@@ -10,6 +10,7 @@ as much to each page.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -48,6 +49,9 @@ nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True
+# Figures as HTML with Plotly's script from its own server: a page would have 4 MB more with it inside.
+os.environ["PLOTLY_RENDERER"] = "notebook_connected"
+suppress_warnings = ["mystnb.unknown_mime_type"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
