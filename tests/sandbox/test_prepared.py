@@ -4,8 +4,9 @@ import pytest
 
 import workbench as wb
 from tests.browser.lab import wait_until
-from workbench.sandbox.host.pool import Prepared, pool
+from workbench.sandbox.host.pool import pool
 from workbench.sandbox.host.program import Program
+from workbench.sandbox.host.spare_workers import Prepared
 from workbench.sandbox.host.worker import Worker
 
 PROGRAM = Program("async def grade(thread):\n    return 1.0\n")
@@ -42,7 +43,7 @@ def test_it_comes_too_late():
 
 def test_a_pool_starts_one_and_ends_it():
     """It is a process of the pool's, which is gone when it was given up."""
-    prepared = pool().prepare(PROGRAM, extras=False)
+    prepared = pool().prepare(PROGRAM)
     wait_until(lambda: prepared._worker is not None, what="a worker")
     worker = prepared._worker
     prepared.close()
@@ -66,5 +67,4 @@ def test_a_run_uses_it(monkeypatch, signature):
     assert len(grades.graded_again) == 20
     assert not grades.unstable
     assert isinstance(taken[0], Worker)
-    assert taken[0].layout.extras == (signature == "trl")
     assert taken[1:] == [None]  # closing found nothing left

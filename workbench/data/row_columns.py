@@ -9,7 +9,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Any
 
 REFERENCE_NAMES = (
@@ -44,35 +44,12 @@ _MAX_KEYS = 200
 """Maximum number of columns for which the code that builds dicts of them is written out."""
 
 Column = Any
-"""One column of a batch: a list of plain values, or the result of `text_column`."""
-
-
-def text_column(data: Any, offsets: Any, missing: Sequence[int]) -> Column:
-    """A column of text as UTF-8 in one piece.
-
-    Args:
-        data: The bytes of all cells, concatenated.
-        offsets: Start of each cell, and the end of the last one: 64-bit integers (n + 1,) as bytes.
-        missing: Indices of the cells that are None.
-    """
-    return (data, offsets, list(missing))
+"""The cells of one column, (n,), as a list of plain values; in a batch that was read, their bytes until they are used."""
 
 
 def cells(column: Column) -> list[Any]:
     """The cells of a column, (n,)."""
-    if type(column) is list:
-        return column
-    data, offsets, missing = column
-    places = memoryview(offsets).cast("q").tolist()
-    if data.isascii():
-        # Then a character is a byte, and slicing text is cheaper than decoding pieces.
-        text = data.decode("ascii")
-        values: list[Any] = [text[start:stop] for start, stop in pairwise(places)]
-    else:
-        values = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(places)]
-    for place in missing:
-        values[place] = None
-    return values
+    return column if type(column) is list else marshal.loads(column)  # noqa: S302 (see `_read`)
 
 
 def dumped(
@@ -84,7 +61,7 @@ def dumped(
     empty: Sequence[int] = (),
     extras: tuple[str, Column, Column] | None = None,
 ) -> bytes:
-    """A batch of rows as bytes.
+    """A batch of rows as bytes: a head, then the columns, so that a worker decodes only those that its grader uses.
 
     Args:
         rows: Number of rows.
@@ -95,7 +72,41 @@ def dumped(
         empty: Indices of unreadable rows: their conversation is empty.
         extras: For graders that take more than a thread: the column of the reference, the references and the ids.
     """
-    return marshal.dumps((rows, turns, metadata, rest or {}, list(empty), extras))
+    columns: list[bytes] = []
+
+    def placed(value: Any) -> Any:
+        """The value's length; for several columns their names and lengths."""
+        if type(value) is tuple:
+            return tuple([(name, placed(column)) for name, column in value])
+        columns.append(marshal.dumps(value))
+        return len(columns[-1])
+
+    parts = (placed(turns), placed(metadata), extras and (extras[0], placed(extras[1]), placed(extras[2])))
+    head = (rows, *parts, rest or {}, list(empty), sum(map(len, columns)))
+    return b"".join([marshal.dumps(head), *columns])
+
+
+def _read(data: Any) -> Any:
+    """The arguments of `dumped` in its order, each column as a view of `data`; or a list of wire tuples.
+
+    `marshal` is safe here: the host wrote the data.
+    """
+    head = marshal.loads(data)  # noqa: S302 (see above)
+    if type(head) is list:
+        return head
+    rows, turns, metadata, extras, rest, empty, size = head
+    view = memoryview(data)
+    at = len(view) - size  # `marshal` does not return where the head ends
+
+    def placed(value: Any) -> Any:
+        nonlocal at
+        if type(value) is tuple:
+            return tuple([(name, placed(length)) for name, length in value])
+        at += value
+        return view[at - value : at]
+
+    turns, metadata = placed(turns), placed(metadata)
+    return rows, turns, metadata, rest, empty, extras and (extras[0], placed(extras[1]), placed(extras[2]))
 
 
 class ColumnBatch:
@@ -105,14 +116,16 @@ class ColumnBatch:
         data: The result of `dumped`.
 
     Attributes:
+        answers: By row, the last turn's text if its role is `assistant`, else None; decoded on first use.
         whole: Row to its wire tuple, for the rows that have more, or less, than turns and metadata.
     """
 
-    __slots__ = ("_answers", "_metadata", "_parts", "_rows", "_turns", "whole")
+    __slots__ = ("_metadata", "_parts", "_rows", "_turns", "answers", "whole")
+
+    answers: list[Any]
 
     def __init__(self, data: Any) -> None:
-        self._rows, self._turns, self._metadata, rest, empty, _ = marshal.loads(data)  # noqa: S302 (written by the host)
-        self._answers: list[Any] | None = None
+        self._rows, self._turns, self._metadata, rest, empty, _ = _read(data)
         self._parts: dict[str, list[Any]] = {}
         self.whole = {
             row: (self.part(row, "_turns"), self.part(row, "metadata"), *parts) for row, parts in rest.items()
@@ -121,15 +134,19 @@ class ColumnBatch:
     def __len__(self) -> int:
         return int(self._rows)
 
-    def completion(self, row: int) -> str | None:
-        """The last turn's text if its role is `assistant`, else None."""
-        if self._answers is None:
-            self._answers = self._completions()
-        return self._answers[row]  # type: ignore[no-any-return]
+    def __getattr__(self, name: str) -> Any:
+        """Called for a missing attribute: the answers are decoded now."""
+        if name != "answers":
+            raise AttributeError(name)
+        self.answers = self._completions()
+        return self.answers
 
     def _completions(self) -> list[Any]:
-        if type(self._turns) is list:
-            return [turns[-1][1] if turns and turns[-1][0] == "assistant" else None for turns in self._turns]
+        if type(self._turns) is not tuple:
+            return [
+                turns[-1][1] if turns and turns[-1][0] == "assistant" else None
+                for turns in self.parts("_turns")
+            ]
         if not self._turns or self._turns[-1][0] != "assistant":
             return [None] * len(self)
         return cells(self._turns[-1][1])
@@ -157,13 +174,18 @@ class ColumnBatch:
         return [[] if name == "tools" else {} for _ in range(self._rows)]
 
 
+def is_rows(data: Any) -> bool:
+    """Whether a batch is a list of wire tuples in `marshal`, not columns."""
+    return bool(data[0] & 0x7F == ord("["))  # without the flag of values that occur several times
+
+
 def loaded(data: Any) -> list[tuple[Any, ...]]:
     """The rows of a batch as wire tuples, see `StringThread.to_wire`; with extras three values longer.
 
     Args:
         data: The result of `dumped`, or a list of wire tuples in `marshal`.
     """
-    batch = marshal.loads(data)  # noqa: S302 (written by the host)
+    batch = _read(data)
     if type(batch) is list:
         return batch
     rows, turns, metadata, rest, empty, extras = batch
@@ -178,8 +200,8 @@ def loaded(data: Any) -> list[tuple[Any, ...]]:
 
 def turns_of(turns: Any, rows: int) -> list[Any]:
     """The turns of each row from `dumped`'s `turns`."""
-    if type(turns) is list:
-        return turns
+    if type(turns) is not tuple:
+        return cells(turns)
     roles, columns = [role for role, _ in turns], [cells(column) for _, column in turns]
     if not roles:
         return [[] for _ in range(rows)]
@@ -195,8 +217,8 @@ def turns_of(turns: Any, rows: int) -> list[Any]:
 
 
 def _metadata(metadata: Any, rows: int) -> Iterable[dict[str, Any]]:
-    if type(metadata) is list:
-        return metadata
+    if type(metadata) is not tuple:
+        return cells(metadata)
     if not metadata:
         return [{} for _ in range(rows)]
     keys = tuple(key for key, _ in metadata)

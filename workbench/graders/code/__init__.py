@@ -30,7 +30,7 @@ from workbench.graders.base import Grader, as_sample
 from workbench.graders.capture.source import MAX_BYTES, Source
 from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.determinism import check_run
-from workbench.sandbox.host.pool import Prepared, pool
+from workbench.sandbox.host.pool import WARM_ROWS, pool
 from workbench.sandbox.host.program import (
     IMPORTED_MB,
     IMPORTED_SECONDS,
@@ -40,6 +40,7 @@ from workbench.sandbox.host.program import (
     Program,
 )
 from workbench.sandbox.host.run import RunOutcome
+from workbench.sandbox.host.spare_workers import Prepared
 from workbench.sandbox.host.validation import (
     Validation,
     mock_thread,
@@ -231,7 +232,9 @@ class SandboxedGrader(Displayed, Grader):
 
         If the sandbox does not start, every row fails with kind *sandbox*: the other graders of a suite continue.
         """
-        if control.is_part:  # its bytes are not reused by another run, so it does not wait for all of them
+        # The bytes of a part are not reused by another run, so it does not wait for all of them. Those of few rows are
+        # sent with the commands: then any spare worker can grade them.
+        if control.is_part or len(samples) < WARM_ROWS:
             packed: Packed | Stream = samples.stream(extras=self.takes_rows)
         else:
             packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
@@ -239,7 +242,7 @@ class SandboxedGrader(Displayed, Grader):
             prepared, stopped = None, False
             if control.looks_again:
                 # Its start takes as long as grading thousands of rows, so it runs in parallel.
-                prepared = stack.enter_context(closing(pool().prepare(self.program, extras=self.takes_rows)))
+                prepared = stack.enter_context(closing(pool().prepare(self.program)))
             try:
                 outcome = await asyncio.to_thread(self._run, packed, control, samples)
                 grades, stopped = outcome.grades, bool(outcome.stopped)

@@ -1,8 +1,8 @@
 """Run of one grader over one packed dataset: sends ranges of rows to workers and replaces crashed workers.
 
-Every worker owns a contiguous block of rows that it decoded beforehand, and takes ranges from its front. A worker that
-is done takes ranges from the end of the longest remaining block. Each worker has two ranges in flight, one in each
-half of its page, so that it never waits for the host.
+Every worker owns a contiguous block of rows and takes ranges from its front. A worker that is done takes ranges from the
+end of the longest remaining block. Each worker has two ranges in flight, one in each half of its page, so that it never
+waits for the host.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from workbench.core.display_text import clean
 from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
+from workbench.data.packed import Packed, Stream
 from workbench.sandbox.child.protocol import CAPACITY, MAX_ROWS, NOT_SCORED, NOTED_ROWS
 from workbench.sandbox.host.losses import OUTSIDE, Lost, RowBlame, cause_of, ends_loading, load_verdict
 from workbench.sandbox.host.program import SHARED_SECONDS, Program, load_problem, weakest
@@ -60,32 +61,31 @@ class SandboxRun:
 
     Args:
         program: What to load.
-        rows: Rows in the dataset.
+        packed: The dataset.
         new_worker: Creates a ready worker for the rows from an index on. The second argument is the bytes of rows that a
             command can send (0 if none are sent). Called again after a crash, or for a larger row.
         on_progress: Called with (rows done, rows failed, the grades so far), at most every 0.1 s and once at the end.
         cancel: Stops the run when set.
         discard: Takes a worker that is no longer needed; it may end it later.
-        encode: Encodes a range of rows, if workers do not have the rows already.
     """
 
     def __init__(
         self,
         program: Program,
-        rows: int,
+        packed: Packed | Stream,
         *,
         new_worker: Callable[[int, int], Worker],
         on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
         discard: Callable[[Worker], object] = Worker.close,
-        encode: Callable[[int, int], bytes] | None = None,
     ) -> None:
         self._program, self._limits = program, program.limits
         self._most = NOTED_ROWS if program.noted else MAX_ROWS
-        self._encode = encode
+        self._encode = packed.encode if isinstance(packed, Stream) else None
+        self._extras = packed.extras
         self._new_worker, self._on_progress = new_worker, on_progress
         self._cancel, self._discard = cancel or threading.Event(), discard
-        self._results = RowResults(rows, noted=program.noted)
+        self._results = RowResults(packed.rows, noted=program.noted)
         self._grades = self._results.grades
         self._outcome = RunOutcome(self._grades)
         self._slots: list[WorkerSlot] = []
@@ -196,7 +196,7 @@ class SandboxRun:
         # range's score.
         slot.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
         slot.worker.bits[_end_of(half)] = stop - start
-        command |= {"op": "rows", "first": start, "count": stop - start, "half": half}
+        command |= {"op": "rows", "first": start, "count": stop - start, "half": half, "extras": self._extras}
         # An idle worker's time starts with the command, that of a second range with the reply to the first.
         if not slot.requests:
             slot.mark, slot.since, slot.cut_at = -1, time.monotonic(), None
