@@ -135,7 +135,7 @@ class ColumnBatch:
         return int(self._rows)
 
     def __getattr__(self, name: str) -> Any:
-        """Called for a missing attribute: the answers are decoded now."""
+        """Decode the completions when they are used first."""
         if name != "answers":
             raise AttributeError(name)
         self.answers = self._completions()

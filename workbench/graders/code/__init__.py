@@ -240,12 +240,16 @@ class SandboxedGrader(Displayed, Grader):
             packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
         with ExitStack() as stack:
             prepared, stopped = None, False
-            if control.looks_again:
-                # Its start takes as long as grading thousands of rows, so it runs in parallel.
+            # Of rows that are sent, a worker of the run grades some again, if the module restores its state when it is
+            # loaded again. Otherwise it is another one, whose start takes as long as grading thousands of rows.
+            keeps = control.looks_again and isinstance(packed, Stream)
+            if control.looks_again and not keeps:
                 prepared = stack.enter_context(closing(pool().prepare(self.program)))
             try:
-                outcome = await asyncio.to_thread(self._run, packed, control, samples)
+                outcome = await asyncio.to_thread(self._run, packed, control, samples, keeps_worker=keeps)
                 grades, stopped = outcome.grades, bool(outcome.stopped)
+                if keeps:
+                    prepared = stack.enter_context(closing(pool().reuse(outcome.worker)))
             except StartError as error:
                 grades = Grades.empty(len(samples))
                 grades.ended = f"not graded: {error.message}"
@@ -275,7 +279,8 @@ class SandboxedGrader(Displayed, Grader):
         return  # Python workers need none
 
     def _run(
-        self, packed: Packed | Stream, control: Control, samples: Samples | None = None, prepared: Prepared | None = None
+        self, packed: Packed | Stream, control: Control, samples: Samples | None = None, prepared: Prepared | None = None,
+        *, keeps_worker: bool = False,
     ) -> RunOutcome:  # fmt: skip
         """Grade packed rows in the sandbox.
 
@@ -284,6 +289,7 @@ class SandboxedGrader(Displayed, Grader):
             control: Of the run.
             samples: The original rows; those with a problem are graded as empty ones, and their grades are discarded.
             prepared: A worker that may have started already.
+            keeps_worker: As in `Pool.run`.
         """
         self.require_engine()
         without = dict if samples is None else lambda: samples.known_problems
@@ -294,6 +300,7 @@ class SandboxedGrader(Displayed, Grader):
             on_progress=partial(control.progress, without=without),
             cancel=control.cancel,
             prepared=prepared,
+            keeps_worker=keeps_worker,
         )
 
     def check_ready(self) -> None:

@@ -180,7 +180,7 @@ class Rows:
         )
         self._starts = list(itertools.accumulate((count for _, _, count in self._spans), initial=0))
         self._columns: Any = None
-        # Of the dataset one batch is kept: the next command probably starts in it.
+        # One batch of the dataset is cached: the next command probably starts in it.
         self._index = -1
         self._batch: Callable[[slice], list[Any]] = _nothing
 
@@ -211,7 +211,7 @@ class Rows:
             return [_loaders.Row.from_wire(wire) for wire in _row_columns.loaded(data)].__getitem__
         if _row_columns.is_rows(data):
             return [_thread.StringThread.from_wire(wire) for wire in _row_columns.loaded(data)].__getitem__
-        # What the rows of the last batch were asked for is likely to be used again.
+        # The attributes that rows of the last batch used are likely to be used again.
         asked = frozenset() if self._columns is None else self._columns.asked
         self._columns = None
         columns = self._columns = _row_columns.ColumnBatch(data)

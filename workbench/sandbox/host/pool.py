@@ -129,6 +129,7 @@ class Pool:
         on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
         prepared: Prepared | None = None,
+        keeps_worker: bool = False,
     ) -> RunOutcome:
         """Grade every row of a dataset.
 
@@ -139,6 +140,7 @@ class Pool:
             on_progress: Called with (rows done, rows failed, the grades so far), at most ten times per second.
             cancel: Stops the run when set; existing grades are returned.
             prepared: A worker for the first rows of a `Stream`.
+            keeps_worker: Whether the outcome is to have a worker that can grade rows of a `Stream` again; see `reuse`.
 
         Raises:
             SandboxError: The sandbox cannot start on this machine.
@@ -150,7 +152,7 @@ class Pool:
         # The next run's start while this one grades, so that it waits for none of them.
         self._janitor.later(self._fill, packed, len(shards), program.limits, library)
 
-        def new_worker(first: int, buffer_bytes: int) -> Worker:  # noqa: ARG001 (every worker can grade any row)
+        def new_worker(buffer_bytes: int) -> Worker:
             if buffer_bytes in (0, BUFFER_BYTES):
                 if prepared is not None and (worker := prepared.take()) and is_ready(worker):
                     return worker
@@ -161,7 +163,7 @@ class Pool:
 
         run = SandboxRun(
             program, packed, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
-            discard=lambda worker: self._janitor.later(worker.close),
+            discard=lambda worker: self._janitor.later(worker.close), keeps_worker=keeps_worker,
         )  # fmt: skip
         try:
             return run.go(shards)
@@ -218,13 +220,9 @@ class Pool:
         return self._ready(self._start(limits, library=library))
 
     def _start(
-        self,
-        limits: Limits,
-        packed: Packed | Stream | None = None,
-        buffer_bytes: int = 0,
-        *,
+        self, limits: Limits, packed: Packed | Stream | None = None, buffer_bytes: int = 0, *,
         library: bool = True,
-    ) -> Worker:
+    ) -> Worker:  # fmt: skip
         """Start a worker without waiting until it is ready; it maps a dataset, or has a buffer for rows."""
         with self._lock:
             blob = self._blob(packed) if isinstance(packed, Packed) and packed.rows else None
@@ -277,6 +275,12 @@ class Pool:
 
         prepared = Prepared(start, lambda worker: self._janitor.later(worker.close))
         self._janitor.later(prepared.begin)
+        return prepared
+
+    def reuse(self, worker: Worker | None) -> Prepared:
+        """The worker of a run's outcome, for another run of the same program; it is ended if that does not use it."""
+        prepared = Prepared(lambda: worker, lambda unused: self._janitor.later(unused.close))
+        prepared.begin()
         return prepared
 
     def _layout(self, limits: Limits, packed: Packed | Stream | None = None, buffer_bytes: int = 0) -> Layout:

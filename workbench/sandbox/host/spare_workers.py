@@ -124,7 +124,7 @@ class Prepared:
         discard: Takes it if it is not used.
     """
 
-    def __init__(self, start: Callable[[], Worker], discard: Callable[[Worker], object]) -> None:
+    def __init__(self, start: Callable[[], Worker | None], discard: Callable[[Worker], object]) -> None:
         self._start, self._discard = start, discard
         self._lock = threading.Lock()
         self._worker: Worker | None = None
