@@ -96,6 +96,8 @@ class Pool:
         """
         fresh = partial(self._worker, program.limits, library=program.needs_full_stdlib)
         worker = fresh()
+        # For the calls again, and for the next check or run: an edited grader is checked and run at once.
+        self._janitor.later(self._fill_unbound, 2, program.limits, program.needs_full_stdlib)
         try:
             program.require(worker.level)
             rows = [
@@ -196,16 +198,21 @@ class Pool:
             limits: Of the program.
             library: As in `Layout`.
         """
-        # A closing pool still finishes its queued jobs: none of them may start workers again.
         if self._closed or not packed.rows:
             return
-        start = partial(self._start, limits, library=library)
-        own, other = SpareKind(limits.memory_mb, packed.serial), SpareKind(limits.memory_mb)
         if isinstance(packed, Packed) and packed.rows >= WARM_ROWS:
-            self._spares.fill(own, count, partial(start, packed))
+            kind = SpareKind(limits.memory_mb, packed.serial)
+            self._spares.fill(kind, count, partial(self._start, limits, packed, library=library))
             count = 0
         # One more, for the rows that are graded again.
-        self._spares.fill(other, min(count + 1, MAX_SPARE_WORKERS), partial(start, None, BUFFER_BYTES))
+        self._fill_unbound(count + 1, limits, library)
+
+    def _fill_unbound(self, count: int, limits: Limits, library: bool) -> None:
+        """Start spare workers that map no dataset. Runs only on the janitor's thread."""
+        # A closing pool still finishes its queued jobs: none of them may start workers again.
+        if not self._closed:
+            start = partial(self._start, limits, None, BUFFER_BYTES, library=library)
+            self._spares.fill(SpareKind(limits.memory_mb), min(count, MAX_SPARE_WORKERS), start)
 
     def _forget(self, blob: Blob, dataset: int) -> None:
         """Release the bytes of a deleted dataset, and end the workers that map them."""
