@@ -8,10 +8,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from workbench.core.thread import StringThread
 from workbench.data.packed import BATCH_ROWS, Packed, Stream, packed_ranges
-from workbench.data.row_columns import dumped
+from workbench.data.row_columns import dumped, text_column
 from workbench.data.samples.cells import (
     SPEAKERS,
     CellFault,
@@ -227,8 +229,10 @@ class Encoder:
     ) -> tuple[Any, dict[int, Any]]:
         table = self._table
         if table.text_turns is not None:
+            # Prompts are long and most graders do not read them; nearly all read the completion.
+            forms = {role: self._text if role == "completion" else self._whole_text for role in SPEAKERS}
             return tuple(
-                (SPEAKERS[role], self._text(name, rows)) for role, name in table.text_turns.items()
+                (SPEAKERS[role], forms[role](name, rows)) for role, name in table.text_turns.items()
             ), {}
         cells = table.conversation_cells(rows)
         if (columns := turn_columns(cells)) is not None:
@@ -253,9 +257,30 @@ class Encoder:
         cells: list[Any] = self._table.data.text(name, rows).to_pylist()
         return cells
 
+    def _whole_text(self, name: str, rows: slice | Rows) -> Any:
+        """A column of text without decoding, as returned by `text_column`."""
+        column = self._table.data.text(name, rows)
+        array = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+        _, places, data = array.buffers()
+        offsets = _offsets(array, places)
+        begin, end = int(offsets[0]), int(offsets[-1])
+        content = b"" if data is None else memoryview(data)[begin:end]
+        missing: Sequence[int] = (
+            np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist()
+            if array.null_count
+            else ()
+        )
+        return text_column(content, (offsets - begin).tobytes(), missing)
+
     def _extras(self, rows: slice | Rows) -> tuple[str, Any, Any]:
         name = self._table.roles.get("reference", "")
         ids = self._table.ids_at(rows)
         if name and self._table.data.is_text(name):
             return name, self._text(name, rows), ids
         return name, self._table.references(rows).tolist(), ids
+
+
+def _offsets(array: pa.LargeStringArray, places: pa.Buffer | None) -> NDArray[np.int64]:
+    if places is None or not len(array):
+        return np.zeros(len(array) + 1, np.int64)
+    return np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
