@@ -96,7 +96,7 @@ class Pool:
         """
         fresh = partial(self._worker, program.limits, library=program.needs_full_stdlib)
         worker = fresh()
-        # For the calls again, and for the next check or run: an edited grader is checked and run at once.
+        # For the calls again, and for the next check or run: an edited grader is checked, then run.
         self._janitor.later(self._fill_unbound, 2, program.limits, program.needs_full_stdlib)
         try:
             program.require(worker.level)
