@@ -241,7 +241,7 @@ def replacements(n, monkeypatch):
     text = "import os\nasync def grade(t):\n    return 1.0 if t.metadata['i'] % 50 else os._exit(1)\n"
     assert own.run(Program(text, FAST), rows(n), workers=1).lost == 5
     own.close()
-    return [message for message in sent if message["op"] == "fork"][1:5]
+    return [message for message in sent if message["op"] == "fork" and "index" in message][1:5]
 
 
 def test_a_crash_costs_the_same_however_many_rows_wait(monkeypatch):
