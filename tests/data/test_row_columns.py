@@ -4,15 +4,15 @@ import copy
 import marshal
 import pickle
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from workbench.data import row_columns
 from workbench.data.packed import Packed, Stream
-from workbench.data.row_columns import ColumnBatch, cells, dumped, loaded, metadata_key, row_wire, text_column
+from workbench.data.row_columns import ColumnBatch, cells, dumped, loaded, metadata_key, row_wire
 
 
 def wires(packed):
@@ -112,14 +112,29 @@ def test_references_and_ids_stand_behind_the_thread(frame):
     assert repr(rows) == repr(expected)
 
 
-@given(st.lists(st.one_of(st.none(), TEXT)))
-def test_a_column_of_text(values):
-    """Cells come back from one piece of UTF-8, empty and missing ones too."""
-    encoded = [(value or "").encode() for value in values]
-    places = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    missing = [place for place, value in enumerate(values) if value is None]
-    column = text_column(b"".join(encoded), places.tobytes(), missing)
-    assert cells(marshal.loads(marshal.dumps(column))) == values
+def test_only_the_columns_that_are_used_are_decoded(monkeypatch):
+    """A worker that reads completions never decodes the prompts, which are most of the bytes."""
+    data = wb.Samples([{"prompt": "q" * 1000, "completion": "a", "topic": "t"}] * 3)._encoding.encode(0, 3)
+    batch, decoded = ColumnBatch(data), []
+    monkeypatch.setattr(row_columns, "cells", lambda column: decoded.append(len(column)) or cells(column))
+    thread = wb.StringThread.of_batch(batch)[1]
+    assert thread.completion() == "a"
+    assert thread.metadata == {"topic": "t"}
+    assert sum(decoded) < 100 < len(data)
+
+
+@given(st.integers(0, 8), st.integers(0, 8))
+def test_threads_of_some_rows_of_a_batch(first, stop):
+    """Those rows, with the ones that have more than turns and metadata."""
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [[{"role": "user", "content": f"q{row}"}] for row in range(8)]
+    messages[5].append({"role": "assistant", "tool_calls": [call]})
+    data = wb.Samples([{"messages": turns, "n": row} for row, turns in enumerate(messages)])._encoding.encode(
+        0, 8
+    )
+    threads = wb.StringThread.of_batch(ColumnBatch(data), {"metadata"}, slice(first, stop))
+    expected = [wb.StringThread.from_wire(wire) for wire in loaded(data)[first:stop]]
+    assert [thread.to_wire() for thread in threads] == [thread.to_wire() for thread in expected]
 
 
 def test_messages_tools_and_faults():

@@ -280,7 +280,7 @@ class Arena:
     def _strays(self, others: set[int]) -> list[str]:
         """Processes that came from the attack and are still there once its worker is gone."""
         self.pool.warm(self.packed, workers=1, limits=LIMITS)  # behind the old worker's end, in one queue
-        spares = self.pool._spares.workers if self.pool._spares else []
+        spares = self.pool._spares.workers
         known = {*others, self._zygote(), *(worker.pid for worker in spares)}
         strays = _offspring() - known
         for pid in strays:

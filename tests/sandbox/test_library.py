@@ -228,7 +228,8 @@ def test_a_worker_that_needs_it(monkeypatch, needed, loaded):
     seen = []
     library = Library(3)
     monkeypatch.setattr(zygote, "_fork", lambda *_: seen.append(list(library.loaded)) or 7)
-    assert zygote._serve(None, ({"op": "fork", "library": needed}, []), set(), library) == {"pid": 7}
+    reply = zygote._serve(None, ({"op": "fork", "library": needed}, []), set(), library)
+    assert reply == {"pid": 7, "library": needed}
     assert seen == [loaded]
 
 

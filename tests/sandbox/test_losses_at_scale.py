@@ -137,7 +137,7 @@ def test_rows_graded_meanwhile_count_before_their_reply(own, packed, monkeypatch
     def start_later(self, slot):
         """Start a successor once the other worker has graded another row of a range whose reply nobody has read."""
         running = [other for other in self._slots if other is not slot and other.worker and other.requests]
-        if slot.ranges[0][0] in range(1, 4) and running:
+        if slot.worker is None and slot.ranges and slot.ranges[0][0] in range(1, 4) and running:
             before = graded_rows(running[0])
             while graded_rows(running[0]) == before < running[0].requests[0].count:
                 time.sleep(0.005)

@@ -4,8 +4,9 @@ import pytest
 
 import workbench as wb
 from tests.browser.lab import wait_until
-from workbench.sandbox.host.pool import Prepared, pool
+from workbench.sandbox.host.pool import WARM_ROWS, Pool, pool
 from workbench.sandbox.host.program import Program
+from workbench.sandbox.host.spare_workers import Prepared
 from workbench.sandbox.host.worker import Worker
 
 PROGRAM = Program("async def grade(thread):\n    return 1.0\n")
@@ -42,7 +43,7 @@ def test_it_comes_too_late():
 
 def test_a_pool_starts_one_and_ends_it():
     """It is a process of the pool's, which is gone when it was given up."""
-    prepared = pool().prepare(PROGRAM, extras=False)
+    prepared = pool().prepare(PROGRAM)
     wait_until(lambda: prepared._worker is not None, what="a worker")
     worker = prepared._worker
     prepared.close()
@@ -50,7 +51,8 @@ def test_a_pool_starts_one_and_ends_it():
 
 
 @pytest.mark.parametrize("signature", ["thread", "trl"])
-def test_a_run_uses_it(monkeypatch, signature):
+@pytest.mark.parametrize("count", [30, WARM_ROWS])
+def test_a_run_uses_it(monkeypatch, signature, count):
     """The rows that are graded again are sent to it, with all that a grader is given beside the thread."""
     taken = []
     begun = lambda self: self.begin() or take(self)  # noqa: E731 (however busy the other thread is)
@@ -61,10 +63,29 @@ def test_a_run_uses_it(monkeypatch, signature):
         "trl": "def score(completions, reference, **kwargs):\n    return [float(one) for one in reference]\n",
     }[signature]
     grader = wb.FunctionGrader.from_source(text, signature=signature)
-    rows = [{"prompt": "q", "completion": "4", "reference": str(row)} for row in range(30)]
+    rows = [{"prompt": "q", "completion": "4", "reference": str(row)} for row in range(count)]
     grades = grader.run(rows, workers=1, progress=False).grades[grader.name]
     assert len(grades.graded_again) == 20
     assert not grades.unstable
     assert isinstance(taken[0], Worker)
-    assert taken[0].layout.extras == (signature == "trl")
     assert taken[1:] == [None]  # closing found nothing left
+
+
+@pytest.mark.parametrize(
+    ("module", "is_kept"), [("seen = []", True), ("import json\njson.seen = []\nseen = json.seen", False)]
+)
+def test_a_worker_of_the_run_grades_again_if_loading_the_module_restores_its_state(
+    monkeypatch, module, is_kept
+):
+    """Only where all that a row may leave behind is in the module's names; state between rows is found in either case."""
+    kept = []
+    reuse = Pool.reuse
+    monkeypatch.setattr(
+        Pool, "reuse", lambda self, worker: kept.append(worker is not None) or reuse(self, worker)
+    )
+    text = f"{module}\n\n\nasync def grade(thread):\n    seen.append(1)\n    return float(len(seen))\n"
+    rows = [{"prompt": "q", "completion": str(row)} for row in range(30)]
+    report = wb.FunctionGrader.from_source(text, name="counts").run(rows, workers=1, progress=False)
+    assert kept == [is_kept]
+    assert report.grades["counts"].unstable == "state"
+    assert report.scores["counts"].tolist() == [float(row) for row in range(1, 31)]

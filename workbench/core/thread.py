@@ -50,7 +50,7 @@ class StringThread:
     metadata: Any
     tools: list[Any]
     _batch: Any
-    """Source of attributes that were not used yet, for a thread of a batch: `row_columns.Batch`; None for other threads."""
+    """Source of attributes that were not used yet, for a thread of a batch: `row_columns.ColumnBatch`; None for other threads."""
     _row: int
 
     def __init__(self, turns: Sequence[Sequence[str]] | None = None, metadata: Any = None) -> None:
@@ -107,7 +107,7 @@ class StringThread:
     def completion(self) -> str | None:
         """The last turn's text if its role is exactly `assistant`, else None. Empty text stays empty."""
         if self._batch is not None:
-            return self._batch.completion(self._row)  # type: ignore[no-any-return]
+            return self._batch.answers[self._row]  # type: ignore[no-any-return]
         if not self._turns:
             return None
         role, content = self._turns[-1]
@@ -189,23 +189,24 @@ class StringThread:
         return thread
 
     @classmethod
-    def of_batch(cls, batch: Any, asked: Iterable[str] = ()) -> list[StringThread]:
-        """The threads of a `row_columns.Batch`. Unused attributes are never computed.
+    def of_batch(cls, batch: Any, asked: Iterable[str] = (), rows: slice = slice(None)) -> list[StringThread]:
+        """The threads of a `row_columns.ColumnBatch`. Unused attributes are never computed.
 
         Args:
             batch: The rows.
             asked: Attributes that will be used, so that they are computed together, which is cheaper.
+            rows: Which of the rows, all by default.
         """
-        new, threads = cls.__new__, []
-        for row in range(len(batch)):
-            thread = new(cls)
+        places = range(len(batch))[rows]
+        threads = list(map(cls.__new__, repeat(cls, len(places))))
+        for thread, row in zip(threads, places):  # noqa: B905 (runs for every row; both have the same length)
             thread._batch, thread._row = batch, row
-            threads.append(thread)
         for name in asked:
-            for thread, value in zip(threads, batch.parts(name)):  # noqa: B905 (runs for every row; both are the batch's)
+            for thread, value in zip(threads, batch.parts(name)[rows]):  # noqa: B905 (as above)
                 setattr(thread, name, value)
         for row, wire in batch.whole.items():
-            threads[row] = cls.from_wire(wire)
+            if row in places:
+                threads[row - places.start] = cls.from_wire(wire)
         return threads
 
     def __getattr__(self, name: str) -> Any:

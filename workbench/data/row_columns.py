@@ -44,11 +44,12 @@ _MAX_KEYS = 200
 """Maximum number of columns for which the code that builds dicts of them is written out."""
 
 Column = Any
-"""One column of a batch: a list of plain values, or the result of `text_column`."""
+"""The cells of one column, (n,): a list of plain values, or the result of `text_column`; in a batch that was read, bytes
+in `marshal` until they are used."""
 
 
 def text_column(data: Any, offsets: Any, missing: Sequence[int]) -> Column:
-    """A column of text as UTF-8 in one piece.
+    """A column of text as UTF-8 in one piece: quick to encode, but decoding takes three times as long as that of a list.
 
     Args:
         data: The bytes of all cells, concatenated.
@@ -60,15 +61,18 @@ def text_column(data: Any, offsets: Any, missing: Sequence[int]) -> Column:
 
 def cells(column: Column) -> list[Any]:
     """The cells of a column, (n,)."""
+    if type(column) is not list and type(column) is not tuple:
+        column = marshal.loads(column)  # noqa: S302 (see `_read`)
     if type(column) is list:
         return column
     data, offsets, missing = column
     places = memoryview(offsets).cast("q").tolist()
-    if data.isascii():
+    try:
         # Then a character is a byte, and slicing text is cheaper than decoding pieces.
-        text = data.decode("ascii")
+        text = str(data, "ascii")
         values: list[Any] = [text[start:stop] for start, stop in pairwise(places)]
-    else:
+    except UnicodeDecodeError:
+        data = bytes(data)
         values = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(places)]
     for place in missing:
         values[place] = None
@@ -84,7 +88,7 @@ def dumped(
     empty: Sequence[int] = (),
     extras: tuple[str, Column, Column] | None = None,
 ) -> bytes:
-    """A batch of rows as bytes.
+    """A batch of rows as bytes: a head, then the columns, so that a worker decodes only those that its grader uses.
 
     Args:
         rows: Number of rows.
@@ -95,7 +99,49 @@ def dumped(
         empty: Indices of unreadable rows: their conversation is empty.
         extras: For graders that take more than a thread: the column of the reference, the references and the ids.
     """
-    return marshal.dumps((rows, turns, metadata, rest or {}, list(empty), extras))
+    columns: list[Any] = []
+
+    def placed(column: Column) -> Any:
+        """The column's length in bytes; of text in one piece the lengths of its parts, which are copied only once."""
+        if type(column) is tuple:
+            columns.extend(column[:2])
+            return (len(column[0]), len(column[1]), column[2])
+        columns.append(marshal.dumps(column))
+        return len(columns[-1])
+
+    def all_placed(value: Any) -> Any:
+        """Names and lengths of several columns; the length of a value per row."""
+        return [(name, placed(column)) for name, column in value] if type(value) is tuple else placed(value)
+
+    named = None if extras is None else (extras[0], placed(extras[1]), placed(extras[2]))
+    parts = (named, all_placed(turns), all_placed(metadata))
+    head = (rows, *parts, rest or {}, list(empty), sum(map(len, columns)))
+    return b"".join([marshal.dumps(head), *columns])
+
+
+def _read(data: Any) -> Any:
+    """The arguments of `dumped` in its order, each column as a view of `data`; or a list of wire tuples.
+
+    `marshal` is safe here: the host wrote the data.
+    """
+    head = marshal.loads(data)  # noqa: S302 (see above)
+    if type(head) is list:
+        return head
+    rows, extras, turns, metadata, rest, empty, size = head
+    view = memoryview(data)
+    at = len(view) - size  # `marshal` does not return where the head ends
+
+    def placed(value: Any) -> Any:
+        nonlocal at
+        if type(value) is list:
+            return tuple([(name, placed(length)) for name, length in value])
+        if type(value) is tuple:
+            return (placed(value[0]), placed(value[1]), value[2])
+        at += value
+        return view[at - value : at]
+
+    named = extras and (extras[0], placed(extras[1]), placed(extras[2]))
+    return rows, placed(turns), placed(metadata), rest, empty, named
 
 
 class ColumnBatch:
@@ -105,14 +151,16 @@ class ColumnBatch:
         data: The result of `dumped`.
 
     Attributes:
+        answers: By row, the last turn's text if its role is `assistant`, else None; decoded on first use.
         whole: Row to its wire tuple, for the rows that have more, or less, than turns and metadata.
     """
 
-    __slots__ = ("_answers", "_metadata", "_parts", "_rows", "_turns", "whole")
+    __slots__ = ("_metadata", "_parts", "_rows", "_turns", "answers", "whole")
+
+    answers: list[Any]
 
     def __init__(self, data: Any) -> None:
-        self._rows, self._turns, self._metadata, rest, empty, _ = marshal.loads(data)  # noqa: S302 (written by the host)
-        self._answers: list[Any] | None = None
+        self._rows, self._turns, self._metadata, rest, empty, _ = _read(data)
         self._parts: dict[str, list[Any]] = {}
         self.whole = {
             row: (self.part(row, "_turns"), self.part(row, "metadata"), *parts) for row, parts in rest.items()
@@ -121,15 +169,19 @@ class ColumnBatch:
     def __len__(self) -> int:
         return int(self._rows)
 
-    def completion(self, row: int) -> str | None:
-        """The last turn's text if its role is `assistant`, else None."""
-        if self._answers is None:
-            self._answers = self._completions()
-        return self._answers[row]  # type: ignore[no-any-return]
+    def __getattr__(self, name: str) -> Any:
+        """Decode the completions when they are used first."""
+        if name != "answers":
+            raise AttributeError(name)
+        self.answers = self._completions()
+        return self.answers
 
     def _completions(self) -> list[Any]:
-        if type(self._turns) is list:
-            return [turns[-1][1] if turns and turns[-1][0] == "assistant" else None for turns in self._turns]
+        if type(self._turns) is not tuple:
+            return [
+                turns[-1][1] if turns and turns[-1][0] == "assistant" else None
+                for turns in self.parts("_turns")
+            ]
         if not self._turns or self._turns[-1][0] != "assistant":
             return [None] * len(self)
         return cells(self._turns[-1][1])
@@ -157,13 +209,18 @@ class ColumnBatch:
         return [[] if name == "tools" else {} for _ in range(self._rows)]
 
 
+def is_rows(data: Any) -> bool:
+    """Whether a batch is a list of wire tuples in `marshal`, not columns."""
+    return bool(data[0] & 0x7F == ord("["))  # without the flag of values that occur several times
+
+
 def loaded(data: Any) -> list[tuple[Any, ...]]:
     """The rows of a batch as wire tuples, see `StringThread.to_wire`; with extras three values longer.
 
     Args:
         data: The result of `dumped`, or a list of wire tuples in `marshal`.
     """
-    batch = marshal.loads(data)  # noqa: S302 (written by the host)
+    batch = _read(data)
     if type(batch) is list:
         return batch
     rows, turns, metadata, rest, empty, extras = batch
@@ -178,8 +235,8 @@ def loaded(data: Any) -> list[tuple[Any, ...]]:
 
 def turns_of(turns: Any, rows: int) -> list[Any]:
     """The turns of each row from `dumped`'s `turns`."""
-    if type(turns) is list:
-        return turns
+    if type(turns) is not tuple:
+        return cells(turns)
     roles, columns = [role for role, _ in turns], [cells(column) for _, column in turns]
     if not roles:
         return [[] for _ in range(rows)]
@@ -195,8 +252,8 @@ def turns_of(turns: Any, rows: int) -> list[Any]:
 
 
 def _metadata(metadata: Any, rows: int) -> Iterable[dict[str, Any]]:
-    if type(metadata) is list:
-        return metadata
+    if type(metadata) is not tuple:
+        return cells(metadata)
     if not metadata:
         return [{} for _ in range(rows)]
     keys = tuple(key for key, _ in metadata)

@@ -191,7 +191,10 @@ class RuleGrader(Grader):
             return rows  # a file that can no longer be read: the rows fail individually
         faults = samples.faults_at(start, stop)
         # Empty, missing or invalid rows are handled by separate rules.
-        is_plain = np.array([bool(text and reference is not None and reference != "") for text, reference in zip(texts, references, strict=True)], bool)  # fmt: skip
+        if set(map(type, references)) <= {str} and all(texts) and all(references):
+            is_plain = np.ones(len(texts), bool)  # the common case, in a quarter of the time
+        else:
+            is_plain = np.array([bool(text and reference is not None and reference != "") for text, reference in zip(texts, references, strict=True)], bool)  # fmt: skip
         is_plain[[row - start for row in faults]] = False
         if not is_plain.all():
             places = np.flatnonzero(is_plain).tolist()

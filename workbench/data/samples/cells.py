@@ -275,8 +275,8 @@ def conversations(
         rows: Number of rows.
         faults: Filled with the faults of unreadable cells.
     """
-    if _is_simple(cells):
-        return Conversations(_simple(cells, rows))
+    if (columns := turn_columns(cells)) is not None:
+        return Conversations(turns_of(columns, rows))
     found = Conversations([[]] * rows)
     hard = _quick(cells, rows, found)
     if hard:
@@ -301,8 +301,11 @@ def _is_simple(cells: Mapping[str, Sequence[Any]]) -> bool:
     return roles <= SPEAKERS.keys() and all(set(map(type, cells[role])) <= _SAFE_OR_NAN for role in roles)
 
 
-def _simple(cells: Mapping[str, Sequence[Any]], rows: int) -> list[list[Any]]:
-    return turns_of(tuple((SPEAKERS[role], _texts(cells[role])) for role in SPEAKERS if role in cells), rows)
+def turn_columns(cells: Mapping[str, Sequence[Any]]) -> tuple[tuple[str, list[str | None]], ...] | None:
+    """Pairs of a turn's role and the column of its texts, if each row consists of texts or numbers; None for other rows."""
+    if not _is_simple(cells):
+        return None
+    return tuple((SPEAKERS[role], list(_texts(cells[role]))) for role in SPEAKERS if role in cells)
 
 
 def _texts(values: Sequence[Any]) -> Sequence[str | None]:

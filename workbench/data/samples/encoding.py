@@ -24,13 +24,14 @@ from workbench.data.samples.cells import (
     no_answer,
     plain_cells,
     rewritten,
+    turn_columns,
 )
 from workbench.data.samples.frame_columns import Rows, UnreadableRowsError
 from workbench.data.samples.plain import text
 from workbench.data.samples.table import Table
 
 CACHED_ROWS = 160_000
-"""Maximum rows whose bytes are cached between runs: as many as warm workers decode, 1.6 kB each, so 256 MB in total."""
+"""Maximum rows whose bytes are cached between runs; the bytes of more are encoded again while they are sent."""
 CACHED_BYTES = 256 * 1024 * 1024
 """Maximum cached bytes."""
 Change = Callable[[StringThread], StringThread]
@@ -137,6 +138,19 @@ class Encoder:
                 if is_silent(conversation):
                     self._silent.add(row)
 
+    def _note_missing(self, start: int, turns: Any, count: int) -> None:
+        """As `_note_answers`, if each turn is a column."""
+        answers = turns[-1][1] if turns and turns[-1][0] == "assistant" else [None] * count
+        missing = [at for at, answer in enumerate(answers) if answer is None] if None in answers else []
+        if self._table.text_turns is not None:
+            self._unanswered.update(dict.fromkeys([start + at for at in missing], self._table.no_answer))
+            self._silent.update([start + at for at in missing])
+            return
+        for at in missing:
+            self._note_answers(
+                start + at, [[(role, cell) for role, column in turns if (cell := column[at]) is not None]]
+            )
+
     def digest(self) -> str:
         """SHA-256 of turns, tools and metadata, 64 hexadecimal digits: the same for columns of the same content and type."""
         digest = hashlib.sha256()
@@ -170,14 +184,10 @@ class Encoder:
             return self._encoded_by_row(rows, start, faults, extras=extras)
         count = stop - start
         turns, metadata, rest = self._columns(rows, count, faults)
-        if self._table.text_turns is None:
+        if type(turns) is list:
             self._note_answers(start, turns)
         else:
-            # A column of text as returned by `_text_of`: bytes, offsets, indices of missing cells.
-            is_there = bool(turns) and turns[-1][0] == "assistant"
-            missing = [start + at for at in (turns[-1][1][2] if is_there else range(count))]
-            self._unanswered.update(dict.fromkeys(missing, self._table.no_answer))
-            self._silent.update(missing)
+            self._note_missing(start, turns, count)
         return dumped(
             count,
             turns,
@@ -219,10 +229,15 @@ class Encoder:
     ) -> tuple[Any, dict[int, Any]]:
         table = self._table
         if table.text_turns is not None:
+            # Prompts are long and most graders do not read them; nearly all read the completion.
+            forms = {role: self._text if role == "completion" else self._whole_text for role in SPEAKERS}
             return tuple(
-                (SPEAKERS[role], self._text(name, rows)) for role, name in table.text_turns.items()
+                (SPEAKERS[role], forms[role](name, rows)) for role, name in table.text_turns.items()
             ), {}
-        found = conversations(table.conversation_cells(rows), table.names, count, faults)
+        cells = table.conversation_cells(rows)
+        if (columns := turn_columns(cells)) is not None:
+            return columns, {}
+        found = conversations(cells, table.names, count, faults)
         return found.turns, found.rest
 
     def _metadata(self, rows: slice | Rows, count: int, faults: dict[int, CellFault]) -> Any:
@@ -238,8 +253,24 @@ class Encoder:
             return self._text(name, rows)
         return list(plain_cells(self._table.cells(name, rows), name, faults))
 
-    def _text(self, name: str, rows: slice | Rows) -> Any:
-        return _text_of(self._table.data.text(name, rows))
+    def _text(self, name: str, rows: slice | Rows) -> list[Any]:
+        cells: list[Any] = self._table.data.text(name, rows).to_pylist()
+        return cells
+
+    def _whole_text(self, name: str, rows: slice | Rows) -> Any:
+        """A column of text without decoding, as returned by `text_column`."""
+        column = self._table.data.text(name, rows)
+        array = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+        _, places, data = array.buffers()
+        offsets = _offsets(array, places)
+        begin, end = int(offsets[0]), int(offsets[-1])
+        content = b"" if data is None else memoryview(data)[begin:end]
+        missing: Sequence[int] = (
+            np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist()
+            if array.null_count
+            else ()
+        )
+        return text_column(content, (offsets - begin).tobytes(), missing)
 
     def _extras(self, rows: slice | Rows) -> tuple[str, Any, Any]:
         name = self._table.roles.get("reference", "")
@@ -247,19 +278,6 @@ class Encoder:
         if name and self._table.data.is_text(name):
             return name, self._text(name, rows), ids
         return name, self._table.references(rows).tolist(), ids
-
-
-def _text_of(column: pa.ChunkedArray) -> Any:
-    """Some rows of an Arrow text column in the form of `row_columns.text_column`, without decoding."""
-    array = pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
-    _, places, data = array.buffers()
-    offsets = _offsets(array, places)
-    begin, end = int(offsets[0]), int(offsets[-1])
-    content = b"" if data is None else memoryview(data)[begin:end]
-    missing: Sequence[int] = (
-        np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist() if array.null_count else ()
-    )
-    return text_column(content, (offsets - begin).tobytes(), missing)
 
 
 def _offsets(array: pa.LargeStringArray, places: pa.Buffer | None) -> NDArray[np.int64]:

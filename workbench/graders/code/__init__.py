@@ -30,7 +30,7 @@ from workbench.graders.base import Grader, as_sample
 from workbench.graders.capture.source import MAX_BYTES, Source
 from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.determinism import check_run
-from workbench.sandbox.host.pool import Prepared, pool
+from workbench.sandbox.host.pool import WARM_ROWS, pool
 from workbench.sandbox.host.program import (
     IMPORTED_MB,
     IMPORTED_SECONDS,
@@ -40,6 +40,7 @@ from workbench.sandbox.host.program import (
     Program,
 )
 from workbench.sandbox.host.run import RunOutcome
+from workbench.sandbox.host.spare_workers import Prepared
 from workbench.sandbox.host.validation import (
     Validation,
     mock_thread,
@@ -231,18 +232,24 @@ class SandboxedGrader(Displayed, Grader):
 
         If the sandbox does not start, every row fails with kind *sandbox*: the other graders of a suite continue.
         """
-        if control.is_part:  # its bytes are not reused by another run, so it does not wait for all of them
+        # The bytes of a part are not reused by another run, so it does not wait for all of them. Those of few rows are
+        # sent with the commands: then any spare worker can grade them.
+        if control.is_part or len(samples) < WARM_ROWS:
             packed: Packed | Stream = samples.stream(extras=self.takes_rows)
         else:
             packed = await asyncio.to_thread(samples.packed, extras=self.takes_rows)
         with ExitStack() as stack:
             prepared, stopped = None, False
-            if control.looks_again:
-                # Its start takes as long as grading thousands of rows, so it runs in parallel.
-                prepared = stack.enter_context(closing(pool().prepare(self.program, extras=self.takes_rows)))
+            # Of rows that are sent, a worker of the run grades some again, if the module restores its state when it is
+            # loaded again. Otherwise it is another one, whose start takes as long as grading thousands of rows.
+            keeps = control.looks_again and isinstance(packed, Stream)
+            if control.looks_again and not keeps:
+                prepared = stack.enter_context(closing(pool().prepare(self.program)))
             try:
-                outcome = await asyncio.to_thread(self._run, packed, control, samples)
+                outcome = await asyncio.to_thread(self._run, packed, control, samples, keeps_worker=keeps)
                 grades, stopped = outcome.grades, bool(outcome.stopped)
+                if keeps:
+                    prepared = stack.enter_context(closing(pool().reuse(outcome.worker)))
             except StartError as error:
                 grades = Grades.empty(len(samples))
                 grades.ended = f"not graded: {error.message}"
@@ -272,7 +279,8 @@ class SandboxedGrader(Displayed, Grader):
         return  # Python workers need none
 
     def _run(
-        self, packed: Packed | Stream, control: Control, samples: Samples | None = None, prepared: Prepared | None = None
+        self, packed: Packed | Stream, control: Control, samples: Samples | None = None, prepared: Prepared | None = None,
+        *, keeps_worker: bool = False,
     ) -> RunOutcome:  # fmt: skip
         """Grade packed rows in the sandbox.
 
@@ -281,6 +289,7 @@ class SandboxedGrader(Displayed, Grader):
             control: Of the run.
             samples: The original rows; those with a problem are graded as empty ones, and their grades are discarded.
             prepared: A worker that may have started already.
+            keeps_worker: As in `Pool.run`.
         """
         self.require_engine()
         without = dict if samples is None else lambda: samples.known_problems
@@ -291,6 +300,7 @@ class SandboxedGrader(Displayed, Grader):
             on_progress=partial(control.progress, without=without),
             cancel=control.cancel,
             prepared=prepared,
+            keeps_worker=keeps_worker,
         )
 
     def check_ready(self) -> None:

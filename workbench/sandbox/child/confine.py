@@ -16,11 +16,13 @@ decides the level: a kernel that accepts a rule but ignores it does not count as
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 import struct
 import sys
+from functools import cache
 
 try:
     import resource
@@ -190,8 +192,13 @@ def _read_sets(libc: ctypes.CDLL | None) -> dict[str, int] | None:
 
 
 def _bits(is_set: Callable[[int], int]) -> int:
-    """The capabilities for which a call returns 1; -1 means that this kernel does not define it."""
-    return sum(1 << number for number in range(_CAPABILITIES) if is_set(number) == 1)
+    """The capabilities for which a call returns 1; -1 means that this kernel does not define it, nor any above it."""
+    bits = 0
+    for number in range(_CAPABILITIES):
+        if (found := is_set(number)) < 0:
+            break
+        bits |= found << number
+    return bits
 
 
 def _own_libc() -> ctypes.CDLL | None:
@@ -202,6 +209,7 @@ def _own_libc() -> ctypes.CDLL | None:
         return None
 
 
+@cache
 def seccomp_filter(machine: str, *, read_fd: int, write_fd: int) -> bytes:
     """The allow-list as a classic BPF program.
 
@@ -281,8 +289,16 @@ def _try(step: Callable[[], object]) -> bool:
         return False
 
 
+@cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
+
+
+def prepare(read_fd: int, write_fd: int) -> None:
+    """Create what confining needs, once in the zygote instead of in every worker."""
+    with contextlib.suppress(OSError, KeyError, AttributeError):  # not Linux, or a machine without a table
+        seccomp_filter(os.uname().machine, read_fd=read_fd, write_fd=write_fd)
+        _read_sets(_own_libc())
 
 
 def _limit_resources(memory_bytes: int) -> bool:

@@ -1,7 +1,7 @@
 """One confined process that runs one grader over its rows. Standard library only; loaded by its path.
 
-Life cycle: map the rows and the score page, decode the worker's shard, confine itself, report the result of the
-self-test, load one source, grade the requested ranges of rows, be killed. Commands arrive on descriptor 3 as
+Life cycle: map the rows and the score page, confine itself, report the result of the self-test, load one source, decode
+and grade the requested ranges of rows, be killed. Commands arrive on descriptor 3 as
 `marshal` (from the host, which is trusted here); replies are sent on descriptor 4 as a fixed header and a JSON text.
 Scores are stored one by one in a page shared with the host, so the end of a worker loses no finished row. Every score
 starts as *not scored*.
@@ -9,17 +9,22 @@ starts as *not scored*.
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import fcntl
 import gc
 import importlib.machinery
 import io
+import itertools
 import marshal
 import mmap
 import os
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _thread = sys.modules["_wb_thread"]
 _grade = sys.modules["_wb_grade"]
@@ -38,9 +43,7 @@ MAX_OUTPUT = 64 * 1024
 
 def main(config: dict[str, Any], fds: list[int]) -> None:
     """Run as a worker until the host closes the connection or kills it."""
-    gc.disable()  # decoding makes many objects and no garbage
     page, blob = _take_descriptors(config, fds)
-    # Before confinement: what is decoded now is part of the worker's base, not of its grader's memory.
     rows = Rows(blob, config)
     output = Output()
     _tidy_process(output)
@@ -53,8 +56,6 @@ def main(config: dict[str, Any], fds: list[int]) -> None:
     level = _confine.level(installed, leaks)
     _hide_modules()
     server = CommandLoop(rows, page, output)
-    if config.get("shard"):
-        server.rehearse()
     # 0 is the number of this frame only: the host counts its commands from a random number above it.
     _protocol.answer(0, {"level": level, "layers": installed, "leaks": leaks})
     server.serve()
@@ -93,11 +94,9 @@ def _tidy_process(output: Output) -> None:
 def _hide_modules() -> None:
     """Allow the loaded standard library only, and give a clear error for any other module."""
     # A removed module remains in use here; only the grader's `import` cannot find it any more.
-    for name in ("ctypes", "_ctypes", "mmap", "fcntl", *(n for n in sys.modules if n.startswith("_wb_"))):
+    for name in _HIDDEN:
         sys.modules.pop(name, None)
-    for name, classes in _importable().items():
-        module = sys.modules[name] = types.ModuleType(name)
-        module.__dict__.update({cls.__name__: cls for cls in classes})
+    sys.modules.update(_MODULES)
     sys.path[:] = []
     sys.path_hooks[:] = []
     sys.path_importer_cache.clear()
@@ -117,6 +116,20 @@ def _importable() -> dict[str, tuple[type, ...]]:
         "workbench.core.grade": outcomes,
         "adaptive_harmony": thread,
     }
+
+
+def _modules() -> dict[str, types.ModuleType]:
+    """The modules of `_importable`, made once in the zygote."""
+    modules = {}
+    for name, classes in _importable().items():
+        module = modules[name] = types.ModuleType(name)
+        module.__dict__.update({cls.__name__: cls for cls in classes})
+    return modules
+
+
+_MODULES = _modules()
+_HIDDEN = ("ctypes", "_ctypes", "mmap", "fcntl", *(name for name in sys.modules if name.startswith("_wb_")))
+"""Listed once in the zygote: looking at every name writes to the pages of all of them."""
 
 
 class Refuser:
@@ -158,73 +171,91 @@ class Output(io.TextIOBase):
 
 
 class Rows:
-    """The dataset: the worker's shard decoded beforehand, other rows decoded on request or sent with each command."""
+    """The dataset, of which a grader's rows are decoded while it reads them, a batch at a time."""
 
     def __init__(self, blob: mmap.mmap | None, config: dict[str, Any]) -> None:
-        self._blob = blob
+        self._blob = None if blob is None else memoryview(blob)
         self._spans: list[tuple[int, int, int]] = (
             marshal.loads(blob[config["index"] :]) if blob is not None and "index" in config else []
         )
-        self._starts: list[int] = []
-        total = 0
-        for _, _, count in self._spans:
-            self._starts.append(total)
-            total += count
-        first, last = config.get("shard") or (0, 0)
-        self.first, self.count = first, last - first
-        self._has_extras = bool(config.get("extras"))
-        self._make = _loaders.Row.from_wire if self._has_extras else _thread.StringThread.from_wire
-        self._decoded: dict[int, list[Any]] = {}
-        for index in range(len(self._spans)):
-            if self._starts[index] < last and self._starts[index] + self._spans[index][2] > first:
-                self._decoded[index] = self._decode(index)
-        self._recent = -1
-        self._last: Any = None
+        self._starts = list(itertools.accumulate((count for _, _, count in self._spans), initial=0))
+        self._columns: Any = None
+        # One batch of the dataset is cached: the next command probably starts in it.
+        self._index = -1
+        self._batch: Callable[[slice], list[Any]] = _nothing
 
-    def _decode(self, index: int) -> list[Any]:
-        assert self._blob is not None
-        offset, size, _ = self._spans[index]
-        return self._made(self._blob[offset : offset + size])
-
-    def _made(self, data: bytes) -> list[Any]:
-        make = self._make
-        return [make(wire) for wire in _row_columns.loaded(data)]
-
-    def _sent(self, data: bytes) -> list[Any]:
-        if self._has_extras:
-            return self._made(data)
-        # The last requested rows are likely to be requested again.
-        asked = self._last.asked if self._last else ()
-        self._last = _row_columns.ColumnBatch(data)
-        return _thread.StringThread.of_batch(self._last, asked)  # type: ignore[no-any-return]
-
-    def of(self, command: dict[str, Any]) -> list[Any]:
+    def of(self, command: dict[str, Any]) -> RowRange:
         """The rows of a command: from the dataset, or sent with it."""
+        first, count, has_extras = command["first"], command["count"], bool(command.get("extras"))
         if "at" in command:
-            assert self._blob is not None
-            return self._sent(self._blob[command["at"] : command["at"] + command["size"]])
-        return self.range(command["first"], command["count"])
+            batch = self._read(command["at"], command["size"], has_extras)
+            return RowRange(lambda row: batch(slice(row, None)), count)
+        return RowRange(lambda row: self._from(first + row, first + count, has_extras), count)
 
-    def _batch(self, index: int) -> list[Any]:
-        rows = self._decoded.get(index)
-        if rows is None:
-            # Of rows outside the worker's shard only one batch is cached: another worker has them too.
-            self._decoded.pop(self._recent, None)
-            rows = self._decoded[index] = self._decode(index)
-            self._recent = index
-        return rows
+    def _from(self, row: int, stop: int, has_extras: bool) -> list[Any]:
+        """Rows of the dataset up to the end of their batch."""
+        index = bisect.bisect_right(self._starts, row) - 1
+        start = self._starts[index]
+        if index != self._index:
+            self._index, self._batch = -1, _nothing  # its memory is used again
+            at, size, _ = self._spans[index]
+            self._batch = self._read(at, size, has_extras)
+            self._index = index
+        return self._batch(slice(row - start, stop - start))
 
-    def range(self, first: int, count: int) -> list[Any]:
-        """The threads of rows first to first + count."""
-        import bisect
+    def _read(self, at: int, size: int, has_extras: bool) -> Callable[[slice], list[Any]]:
+        """A batch, as a function from a slice to its rows."""
+        assert self._blob is not None
+        data = self._blob[at : at + size]
+        if has_extras:
+            return [_loaders.Row.from_wire(wire) for wire in _row_columns.loaded(data)].__getitem__
+        if _row_columns.is_rows(data):
+            return [_thread.StringThread.from_wire(wire) for wire in _row_columns.loaded(data)].__getitem__
+        # The attributes that rows of the last batch used are likely to be used again.
+        asked = frozenset() if self._columns is None else self._columns.asked
+        self._columns = None
+        columns = self._columns = _row_columns.ColumnBatch(data)
+        return lambda rows: _thread.StringThread.of_batch(columns, asked | columns.asked, rows)
 
-        index = bisect.bisect_right(self._starts, first) - 1
-        out: list[Any] = []
-        while len(out) < count:
-            at = first + len(out) - self._starts[index]
-            out += self._batch(index)[at : at + count - len(out)]
-            index += 1
-        return out
+
+def _nothing(rows: slice) -> list[Any]:  # noqa: ARG001 (of no batch)
+    return []
+
+
+class RowRange:
+    """Rows of one command, in order; the driver may start at any of them, and cut the end off while it reads them.
+
+    Args:
+        read: From the index of a row to this row and some after it.
+        count: Number of rows.
+    """
+
+    def __init__(self, read: Callable[[int], list[Any]], count: int, start: int = 0) -> None:
+        self._read, self._start, self._stop = read, start, count
+        self._part: list[Any] = []
+        self._part_start = start
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    def __getitem__(self, rows: slice) -> RowRange:
+        return RowRange(self._read, self._stop, self._start + (rows.start or 0))
+
+    def __delitem__(self, rows: slice) -> None:
+        self._stop = min(self._stop, self._start + rows.start)
+        del self._part[max(0, self._stop - self._part_start) :]
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self._parts())
+
+    def _parts(self) -> Iterator[list[Any]]:
+        at = self._start
+        while at < self._stop:
+            self._part = []  # freed before its successor is made
+            self._part, self._part_start = self._read(at), at
+            at += len(self._part)
+            del self._part[max(0, self._stop - self._part_start) :]
+            yield self._part
 
 
 class CommandLoop:
@@ -240,19 +271,6 @@ class CommandLoop:
         self._half = len(self._scores) // 2
         self._loading: Any = None
         self._calls = _calls.Calls(self._scores, self._bits, output)
-
-    def rehearse(self) -> None:
-        """Load and run a built-in grader once, so that the first user grader finds its memory mapped.
-
-        A forked process pays for the first write to each page; an idle worker can pay beforehand.
-        """
-        # A grader that fits every row.
-        self.do_load({"text": "async def grade(thread):\n    return 0.0\n", "seconds": 5.0})
-        first = min(self._rows.count, self._half - 1)
-        for half in (0, 1):
-            self._until(half)[0] = first
-            self.do_rows({"first": self._rows.first, "count": first, "half": half, "seconds": 5.0})
-        self._loading = None
 
     def serve(self) -> None:
         """Process commands until the host closes the connection."""

@@ -92,6 +92,9 @@ def main(control_fd: int, engine: str) -> None:
     load_files()
     sys.modules["_wb_loaders"].show_compatible_modules()
     sys.modules["_wb_probes"].note_processes()
+    sys.modules["_wb_confine"].prepare(
+        sys.modules["_wb_protocol"].READ_FD, sys.modules["_wb_protocol"].WRITE_FD
+    )
     forget_loader_paths()
     library = sys.modules["_wb_library"].Library()
     control = socket.socket(fileno=control_fd)
@@ -163,6 +166,7 @@ def _is_readable(control: socket.socket) -> bool:
 def _load(library: Any, load: Callable[[], object]) -> None:
     load()
     if library.is_whole:
+        sys.path_importer_cache.clear()  # workers need none, and emptying it writes to hundreds of pages in each
         # Objects that the collector ignores stay shared with the workers.
         gc.freeze()
         gc.enable()
@@ -204,7 +208,7 @@ def _serve(
     if message["op"] == "fork":
         if message["library"] and not library.is_whole:
             _load(library, library.load_all)
-        return {"pid": _fork(control, message, fds, children)}
+        return {"pid": _fork(control, message, fds, children), "library": library.is_whole}
     pid = int(str(message["pid"]))
     # It was waited for before, and its number may belong to another process now.
     if pid not in children:

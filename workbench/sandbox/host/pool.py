@@ -1,7 +1,7 @@
-"""Pool of warm workers, with the four operations that the package needs from the sandbox.
+"""Pool of workers, with the four operations that the package needs from the sandbox.
 
 `check` runs the five checks, `run` grades a dataset, `fingerprint` describes a module's names,
-`warm` prepares workers for a dataset before they are needed. One zygote serves the whole process.
+`warm` starts workers for a dataset before they are needed. One zygote serves the whole process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -26,63 +26,28 @@ from workbench.sandbox.host import validation
 from workbench.sandbox.host.determinism import check_source
 from workbench.sandbox.host.program import Limits, Program, default_workers
 from workbench.sandbox.host.run import RunOutcome, SandboxRun
+from workbench.sandbox.host.spare_workers import (
+    MAX_SPARE_WORKERS,
+    Prepared,
+    SpareKind,
+    SpareWorkers,
+    is_ready,
+)
 from workbench.sandbox.host.validation import Validation
 from workbench.sandbox.host.worker import BUFFER_BYTES, Blob, Layout, Worker, WorkerLostError
 from workbench.sandbox.host.zygote import CleanupThread, StartError, Zygote
 
 Wire = Sequence[Any]
 LAYERS = ("landlock", "rlimits", "seccomp", "audit")
-RESIDENT_ROWS = 160_000
-"""Maximum rows decoded in warm workers: 1.6 kB each, so 256 MB in total. Larger sets are decoded when needed."""
 WARM_ROWS = 500
-"""Minimum rows for warm workers: fewer decode instantly, and must not replace a large dataset's workers."""
+"""Minimum rows of a dataset for its spare workers: fewer are sent with the commands, and must not replace a large
+dataset's workers."""
 _MIN_ROWS_A_WORKER = 64
 _SLOW_SECONDS = 2.0
 """If the checks took longer, the determinism check is skipped: it would double a noticeable wait."""
 _DECODED = 8
 """Memory of a decoded batch per encoded byte: the allowance, beyond its grader's limit, of a worker that decodes during
 the run. Rows of a few hundred bytes take four."""
-
-
-class Prepared:
-    """One worker, once it has started; a caller that cannot wait for it starts its own.
-
-    Args:
-        start: Starts it.
-        discard: Takes it if it is not used.
-    """
-
-    def __init__(self, start: Callable[[], Worker], discard: Callable[[Worker], object]) -> None:
-        self._start, self._discard = start, discard
-        self._lock = threading.Lock()
-        self._worker: Worker | None = None
-        self._is_wanted = True
-
-    def begin(self) -> None:
-        """Start it, unless it was discarded. To be called on another thread than `take`."""
-        with self._lock:
-            if self._is_wanted:
-                self._worker = self._start()
-
-    def take(self) -> Worker | None:
-        """Take over the worker; None if it was not started yet. Waits for a running start."""
-        with self._lock:
-            self._is_wanted = False
-            worker, self._worker = self._worker, None
-            return worker
-
-    def close(self) -> None:
-        """Discard it if it was not taken."""
-        if (worker := self.take()) is not None:
-            self._discard(worker)
-
-
-@dataclass
-class _Spares:
-    """Workers that wait with decoded rows, for one dataset and one layout of shards."""
-
-    key: tuple[Any, ...]
-    workers: list[Worker] = field(default_factory=list)
 
 
 class Pool:
@@ -96,11 +61,10 @@ class Pool:
         self._layers = tuple(layers)
         self._zygote: Zygote | None = None
         self._closed = False
-        # Re-entrant: `_warm` drops the spares while it has the lock, and dropping takes the lock as well.
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._blobs: weakref.WeakKeyDictionary[Packed, Blob] = weakref.WeakKeyDictionary()
-        self._spares: _Spares | None = None
         self._janitor = CleanupThread()
+        self._spares = SpareWorkers()
         _POOLS.add(self)
 
     @property
@@ -132,6 +96,8 @@ class Pool:
         """
         fresh = partial(self._worker, program.limits, library=program.needs_full_stdlib)
         worker = fresh()
+        # For the calls again, and for the next check or run: an edited grader is checked, then run.
+        self._janitor.later(self._fill_unbound, 2, program.limits, program.needs_full_stdlib)
         try:
             program.require(worker.level)
             rows = [
@@ -165,6 +131,7 @@ class Pool:
         on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
         prepared: Prepared | None = None,
+        keeps_worker: bool = False,
     ) -> RunOutcome:
         """Grade every row of a dataset.
 
@@ -175,117 +142,99 @@ class Pool:
             on_progress: Called with (rows done, rows failed, the grades so far), at most ten times per second.
             cancel: Stops the run when set; existing grades are returned.
             prepared: A worker for the first rows of a `Stream`.
+            keeps_worker: Whether the outcome is to have a worker that can grade rows of a `Stream` again; see `reuse`.
 
         Raises:
             SandboxError: The sandbox cannot start on this machine.
         """
         shards = _shards(packed.rows, workers or default_workers())
-        spares = self._take_spares(packed, shards, program.limits)
-        fresh = dict(shards)
-        start = partial(self._worker, program.limits, packed, library=program.needs_full_stdlib)
+        library = program.needs_full_stdlib
+        kind = SpareKind(program.limits.memory_mb, packed.serial if isinstance(packed, Packed) else None)
+        spares = [worker for _ in shards if (worker := self._spares.take(kind, library=library))]
+        # The next run's start while this one grades, so that it waits for none of them.
+        self._janitor.later(self._fill, packed, len(shards), program.limits, library)
 
-        def new_worker(first: int, buffer_bytes: int) -> Worker:
-            last = fresh.pop(first, None)
-            if prepared is not None and buffer_bytes == BUFFER_BYTES and (worker := prepared.take()):
-                with contextlib.suppress(
-                    StartError
-                ):  # it may have been killed while it waited: then start another one
-                    return self._ready(worker)
-            if last is None:
-                # It replaces a crashed worker, so it decodes only the rows that it is sent: otherwise each crash
-                # would take as long as decoding all waiting rows.
-                return start(buffer_bytes=buffer_bytes)
-            return spares.pop(first, None) or start((first, last), buffer_bytes=buffer_bytes)
+        def new_worker(buffer_bytes: int) -> Worker:
+            if buffer_bytes in (0, BUFFER_BYTES):
+                if prepared is not None and (worker := prepared.take()) and is_ready(worker):
+                    return worker
+                while spares:
+                    if is_ready(worker := spares.pop()):
+                        return worker
+            return self._ready(self._start(program.limits, packed, buffer_bytes, library=library))
 
         run = SandboxRun(
-            program, packed.rows, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
-            discard=lambda worker: self._janitor.later(worker.close),
-            encode=packed.encode if isinstance(packed, Stream) else None,
+            program, packed, new_worker=new_worker, on_progress=on_progress, cancel=cancel,
+            discard=lambda worker: self._janitor.later(worker.close), keeps_worker=keeps_worker,
         )  # fmt: skip
         try:
             return run.go(shards)
         finally:
             # Workers of shards that were not used because the run ended before.
-            for worker in spares.values():
+            for worker in spares:
                 self._janitor.later(worker.close)
-            if isinstance(packed, Packed) and packed.rows >= WARM_ROWS:
-                # New workers decode the rows again while the user reads the result.
-                self.warm(packed, workers=workers, limits=program.limits, wait=False)
 
     def warm(
         self, packed: Packed, *, workers: int | None = None, limits: Limits | None = None, wait: bool = True
     ) -> None:
-        """Start workers that decode this dataset and wait for a grader.
+        """Start workers that map this dataset and wait for a grader.
 
-        Only the most recent dataset has warm workers, and only up to `RESIDENT_ROWS` rows.
+        Only the most recent dataset has spare workers.
         """
-        future = self._janitor.later(self._warm, packed, workers or default_workers(), limits or Limits())
+        limits, count = limits or Limits(), len(_shards(packed.rows, workers or default_workers()))
+        future = self._janitor.later(self._fill, packed, count, limits, True)
         if wait:
             future.result()
+            for worker in self._spares.workers:
+                with contextlib.suppress(WorkerLostError):  # noticed by the run that takes it
+                    worker.await_ready()
 
-    def _warm(self, packed: Packed, workers: int, limits: Limits) -> None:
-        """Runs only on the janitor's thread, so that two calls of `warm` never change the same workers concurrently."""
-        shards = _shards(packed.rows, workers)
-        key = _key(packed, shards, limits)
-        with self._lock:
-            if self._spares is not None and self._spares.key == key:
-                return
-            self._drop_spares()
-            # A closing pool still finishes its queued jobs: none of them may start workers again.
-            if self._closed or packed.rows > RESIDENT_ROWS or not packed.rows:
-                return
-            blob = self._blob(packed)
-            layouts = [self._layout(limits, shard, packed) for shard in shards]
-            # All are started before waiting for the first, so that they decode in parallel.
-            spares = [Worker.start(self._alive(), layout, blob) for layout in layouts]
-        # Outside the lock: decoding is slow, and a run may need a worker in the meantime.
-        try:
-            for worker in spares:
-                worker.await_ready()
-        except WorkerLostError:
-            for worker in spares:
-                worker.close()
+    def _fill(self, packed: Packed | Stream, count: int, limits: Limits, library: bool) -> None:
+        """Start the spare workers of another run like this. Runs only on the janitor's thread, so never concurrently.
+
+        Args:
+            packed: The rows.
+            count: Number of workers.
+            limits: Of the program.
+            library: As in `Layout`.
+        """
+        if self._closed or not packed.rows:
             return
-        with self._lock:
-            self._spares = _Spares(key, spares)
+        if isinstance(packed, Packed) and packed.rows >= WARM_ROWS:
+            kind = SpareKind(limits.memory_mb, packed.serial)
+            self._spares.fill(kind, count, partial(self._start, limits, packed, library=library))
+            count = 0
+        # One more, for the rows that are graded again.
+        self._fill_unbound(count + 1, limits, library)
 
-    def _take_spares(
-        self, packed: Packed | Stream, shards: list[tuple[int, int]], limits: Limits
-    ) -> dict[int, Worker]:
-        with self._lock:
-            if self._spares is None or self._spares.key != _key(packed, shards, limits):
-                return {}
-            workers, self._spares = self._spares.workers, None
-        return {worker.layout.shard[0]: worker for worker in workers}
+    def _fill_unbound(self, count: int, limits: Limits, library: bool) -> None:
+        """Start spare workers that map no dataset. Runs only on the janitor's thread."""
+        # A closing pool still finishes its queued jobs: none of them may start workers again.
+        if not self._closed:
+            start = partial(self._start, limits, None, BUFFER_BYTES, library=library)
+            self._spares.fill(SpareKind(limits.memory_mb), min(count, MAX_SPARE_WORKERS), start)
 
     def _forget(self, blob: Blob, dataset: int) -> None:
-        """Release the bytes of a deleted dataset, and end the workers that have decoded its rows."""
-        with self._lock:
-            if self._spares is not None and self._spares.key[0] == dataset:
-                self._drop_spares()
+        """Release the bytes of a deleted dataset, and end the workers that map them."""
+        self._spares.drop_dataset(dataset)
         blob.close()
 
-    def _drop_spares(self) -> None:
-        with self._lock:
-            spares, self._spares = self._spares, None
-        for worker in spares.workers if spares else ():
-            worker.close()
+    def _worker(self, limits: Limits, *, library: bool = True) -> Worker:
+        """A fresh worker without rows, ready."""
+        while worker := self._spares.take(SpareKind(limits.memory_mb), library=library):
+            if is_ready(worker):
+                return worker
+        return self._ready(self._start(limits, library=library))
 
-    def _worker(
-        self,
-        limits: Limits,
-        packed: Packed | Stream | None = None,
-        shard: tuple[int, int] = (0, 0),
-        buffer_bytes: int = 0,
-        *,
+    def _start(
+        self, limits: Limits, packed: Packed | Stream | None = None, buffer_bytes: int = 0, *,
         library: bool = True,
-    ) -> Worker:
+    ) -> Worker:  # fmt: skip
+        """Start a worker without waiting until it is ready; it maps a dataset, or has a buffer for rows."""
         with self._lock:
             blob = self._blob(packed) if isinstance(packed, Packed) and packed.rows else None
-            resident = shard if isinstance(packed, Packed) and packed.rows <= RESIDENT_ROWS else (0, 0)
-            layout = self._layout(limits, resident, packed, buffer_bytes)
-            worker = Worker.start(self._alive(), replace(layout, library=library), blob)
-        return self._ready(worker)
+            layout = replace(self._layout(limits, packed, buffer_bytes), library=library)
+            return Worker.start(self._alive(), layout, blob)
 
     @staticmethod
     def _ready(worker: Worker) -> Worker:
@@ -296,19 +245,19 @@ class Pool:
                 raise StartError("a sandbox worker did not start", found=death.reason) from death
         return worker
 
-    def start(self, program: Program, *, buffer_bytes: int = 0, extras: bool = False) -> Worker:
+    def start(self, program: Program, *, buffer_bytes: int = 0) -> Worker:
         """Start a worker without rows for a program without waiting: its first frame reports that it is ready.
 
         Args:
             program: What it will load.
             buffer_bytes: As in `Layout`.
-            extras: As in `Layout`.
 
         Raises:
             SandboxError: The sandbox cannot start on this machine.
         """
-        layout = self._layout(program.limits, (0, 0), None, buffer_bytes)
-        layout = replace(layout, extras=extras, library=program.needs_full_stdlib)
+        layout = replace(
+            self._layout(program.limits, buffer_bytes=buffer_bytes), library=program.needs_full_stdlib
+        )
         with self._lock:
             zygote = self._alive()
             try:
@@ -320,26 +269,33 @@ class Pool:
                 self._alive(), layout
             )  # the zygote was killed or stopped from outside: use a new one
 
-    def prepare(self, program: Program, *, extras: bool) -> Prepared:
+    def prepare(self, program: Program) -> Prepared:
         """Start a worker on another thread, for a `Stream` of few rows that `run` will grade.
 
         Args:
             program: What it will load.
-            extras: As in `Stream`.
         """
-        start = partial(self.start, program, buffer_bytes=BUFFER_BYTES, extras=extras)
+        kind, library = SpareKind(program.limits.memory_mb), program.needs_full_stdlib
+
+        def start() -> Worker:
+            return self._spares.take(kind, library=library) or self.start(program, buffer_bytes=BUFFER_BYTES)
+
         prepared = Prepared(start, lambda worker: self._janitor.later(worker.close))
         self._janitor.later(prepared.begin)
         return prepared
 
-    def _layout(
-        self, limits: Limits, shard: tuple[int, int], packed: Packed | Stream | None, buffer_bytes: int = 0
-    ) -> Layout:
-        # Without a shard the worker decodes inside its confinement, where that would use the grader's memory.
+    def reuse(self, worker: Worker | None) -> Prepared:
+        """The worker of a run's outcome, for another run of the same program; it is ended if that does not use it."""
+        prepared = Prepared(lambda: worker, lambda unused: self._janitor.later(unused.close))
+        prepared.begin()
+        return prepared
+
+    def _layout(self, limits: Limits, packed: Packed | Stream | None = None, buffer_bytes: int = 0) -> Layout:
+        # Rows are decoded inside the confinement, where that would use the grader's memory.
         memory = limits.memory_mb * 1024 * 1024 + _DECODED * buffer_bytes
-        if isinstance(packed, Packed) and shard == (0, 0):
+        if isinstance(packed, Packed):
             memory += _DECODED * max(map(len, packed.batches), default=0)
-        return Layout(self._layers, memory, shard, packed is not None and packed.extras, buffer_bytes)
+        return Layout(self._layers, memory, buffer_bytes)
 
     def _blob(self, packed: Packed) -> Blob:
         blob = self._blobs.get(packed)
@@ -362,14 +318,13 @@ class Pool:
 
     def after_fork(self) -> None:
         """In a forked process: drop the parent's workers and zygote without ending them."""
-        self._lock = threading.RLock()  # another thread of the parent may have had the lock
+        self._lock = threading.Lock()  # another thread of the parent may have had the lock
         self._janitor = CleanupThread()
-        for worker in self._spares.workers if self._spares else ():
-            worker.forget()
+        self._spares.forget()
         if self._zygote is not None:
             atexit.unregister(self._zygote.close_at_exit)
             self._zygote.forget()
-        self._zygote = self._spares = None
+        self._zygote = None
         self._blobs = weakref.WeakKeyDictionary()
 
     def close(self) -> None:
@@ -377,7 +332,7 @@ class Pool:
         self._closed = True
         # First: a running job may be about to create new spares.
         self._janitor.close()
-        self._drop_spares()
+        self._spares.drop()
         with self._lock:
             if self._zygote is not None:
                 atexit.unregister(self._zygote.close_at_exit)
@@ -390,11 +345,6 @@ def _shards(rows: int, workers: int) -> list[tuple[int, int]]:
     count = max(1, min(workers, rows // _MIN_ROWS_A_WORKER))
     edges = [rows * i // count for i in range(count + 1)]
     return list(pairwise(edges)) if rows else []
-
-
-def _key(packed: Packed | Stream, shards: list[tuple[int, int]], limits: Limits) -> tuple[Any, ...]:
-    # Only the memory limit: a worker fixes it when it confines itself; times are sent with each command.
-    return (packed.serial, tuple(shards), limits.memory_mb)
 
 
 _POOL: Pool | None = None

@@ -59,13 +59,16 @@ class Request:
 class WorkerSlot:
     """A worker with its rows, whether it has loaded the program, and the bytes of rows that it can be sent.
 
-    `mark` is the plausible number of rows it has finished, `since` the start of its time, `cut_at` when all rows
+    `load_seq` is the number of the reply that reports it loaded, `is_contained` whether the module keeps state only in its
+    names, `mark` is the plausible number of rows it has finished, `since` the start of its time, `cut_at` when all rows
     after the current one were removed.
     """
 
     ranges: deque[tuple[int, int]]
     worker: Worker | None = None
     loaded: bool = False
+    load_seq: int = 0
+    is_contained: bool = False
     requests: deque[Request] = field(default_factory=deque)
     batch_rows: int = FIRST_ROWS
     mark: int = -1

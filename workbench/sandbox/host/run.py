@@ -1,8 +1,8 @@
 """Run of one grader over one packed dataset: sends ranges of rows to workers and replaces crashed workers.
 
-Every worker owns a contiguous block of rows that it decoded beforehand, and takes ranges from its front. A worker that
-is done takes ranges from the end of the longest remaining block. Each worker has two ranges in flight, one in each
-half of its page, so that it never waits for the host.
+Every worker owns a contiguous block of rows and takes ranges from its front. A worker that is done takes ranges from the
+end of the longest remaining block. Each worker has two ranges in flight, one in each half of its page, so that it never
+waits for the host.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from workbench.core.display_text import clean
 from workbench.core.errors import IsolationError, SandboxError
 from workbench.core.grade import ErrorKind, GradeError
 from workbench.core.grades import Grades
+from workbench.data.packed import BATCH_ROWS, Packed, Stream
 from workbench.sandbox.child.protocol import CAPACITY, MAX_ROWS, NOT_SCORED, NOTED_ROWS
 from workbench.sandbox.host.losses import OUTSIDE, Lost, RowBlame, cause_of, ends_loading, load_verdict
 from workbench.sandbox.host.program import SHARED_SECONDS, Program, load_problem, weakest
@@ -47,12 +48,14 @@ class RunOutcome:
         stopped: Why the run ended early; "" if it did not.
         output: The start of what the grader printed.
         lost: Number of crashed workers.
+        worker: One that can load the program again as in a fresh worker; None if none is requested, or none can.
     """
 
     grades: Grades
     stopped: str = ""
     output: str = ""
     lost: int = 0
+    worker: Worker | None = None
 
 
 class SandboxRun:
@@ -60,32 +63,33 @@ class SandboxRun:
 
     Args:
         program: What to load.
-        rows: Rows in the dataset.
-        new_worker: Creates a ready worker for the rows from an index on. The second argument is the bytes of rows that a
-            command can send (0 if none are sent). Called again after a crash, or for a larger row.
+        packed: The dataset.
+        new_worker: Creates a ready worker. The argument is the bytes of rows that a command can send (0 if none are sent).
+            Called again after a crash, or for a larger row.
         on_progress: Called with (rows done, rows failed, the grades so far), at most every 0.1 s and once at the end.
         cancel: Stops the run when set.
         discard: Takes a worker that is no longer needed; it may end it later.
-        encode: Encodes a range of rows, if workers do not have the rows already.
+        keeps_worker: Whether the outcome is to have a worker.
     """
 
     def __init__(
         self,
         program: Program,
-        rows: int,
+        packed: Packed | Stream,
         *,
-        new_worker: Callable[[int, int], Worker],
+        new_worker: Callable[[int], Worker],
         on_progress: Callable[[int, int, Grades], None] | None = None,
         cancel: threading.Event | None = None,
         discard: Callable[[Worker], object] = Worker.close,
-        encode: Callable[[int, int], bytes] | None = None,
+        keeps_worker: bool = False,
     ) -> None:
         self._program, self._limits = program, program.limits
         self._most = NOTED_ROWS if program.noted else MAX_ROWS
-        self._encode = encode
+        self._encode = packed.encode if isinstance(packed, Stream) else None
+        self._extras, self._keeps_worker = packed.extras, keeps_worker
         self._new_worker, self._on_progress = new_worker, on_progress
         self._cancel, self._discard = cancel or threading.Event(), discard
-        self._results = RowResults(rows, noted=program.noted)
+        self._results = RowResults(packed.rows, noted=program.noted)
         self._grades = self._results.grades
         self._outcome = RunOutcome(self._grades)
         self._slots: list[WorkerSlot] = []
@@ -99,11 +103,13 @@ class SandboxRun:
         """Grade every row and return the outcome. All workers are discarded when it returns."""
         self._slots = [WorkerSlot(deque([shard])) for shard in shards]
         if self._encode is not None and shards:
-            # Streamed rows are sent in order, to whichever worker is free.
-            self._unsent = WorkerSlot(deque([(shards[0][0], shards[-1][1])]))
             for slot in self._slots:
-                slot.ranges.clear()
                 slot.buffer_bytes = BUFFER_BYTES
+            if shards[-1][1] > BATCH_ROWS:
+                # Many streamed rows are sent in order, to whichever worker is free: a file is read once, from its start.
+                self._unsent = WorkerSlot(deque([(shards[0][0], shards[-1][1])]))
+                for slot in self._slots:
+                    slot.ranges.clear()
         try:
             while self._busy() and not self._outcome.stopped:
                 self._step()
@@ -120,6 +126,8 @@ class SandboxRun:
         if self._cancel.is_set():
             self._outcome.stopped = "cancelled"
             return
+        for slot in self._slots:
+            self._guard(slot, self._start_worker)  # all of them before waiting for the first to load
         for slot in self._slots:
             self._guard(slot, self._feed)
         working = [slot for slot in self._slots if slot.requests and slot.worker]
@@ -148,10 +156,11 @@ class SandboxRun:
             rows = slot.take(slot.batch_rows) or self._unsent.take(slot.batch_rows) or self._borrow(slot)
             if rows is None:
                 return
-            if slot.worker is None:
+            if slot.worker is None or not slot.loaded:
                 # Returned before the start, which may fail and must not discard the rows.
                 slot.ranges.appendleft(rows)
                 self._start_worker(slot)
+                self._await_loaded(slot)
                 if self._cancel.is_set():
                     return
                 continue
@@ -166,17 +175,23 @@ class SandboxRun:
         return largest.give(slot.batch_rows) if largest.left > 2 * slot.batch_rows else None
 
     def _start_worker(self, slot: WorkerSlot) -> None:
-        worker = slot.worker = self._new_worker(slot.ranges[0][0], slot.buffer_bytes)
+        """Give a slot with rows a worker, if it has none, and send the program to it."""
+        if slot.worker is not None or not (slot.ranges or self._unsent.ranges) or self._outcome.stopped:
+            return
         slot.loaded = False
+        worker = slot.worker = self._new_worker(slot.buffer_bytes)
         self._program.require(worker.level)
         self._grades.isolation = weakest(self._grades.isolation, worker.level)
-        seq = worker.send(self._program.load_command("load"))
-        reply = worker.receive(seq, self._limits.hard_load_seconds, unless=self._cancel.is_set)
+        slot.load_seq = worker.send({**self._program.load_command("load"), "resident": self._keeps_worker})
+
+    def _await_loaded(self, slot: WorkerSlot) -> None:
+        assert slot.worker is not None
+        reply = slot.worker.receive(slot.load_seq, self._limits.hard_load_seconds, unless=self._cancel.is_set)
         if reply is None:
             return  # cancelled: the next step sees it
         self._note_output(reply)
         self._refuse(load_problem(reply))
-        slot.loaded = True
+        slot.loaded, slot.is_contained = True, reply.get("self_contained") is True
 
     def _refuse(self, problem: GradeError | None) -> None:
         """Stop without a retry if the program does not load: it would not in another worker."""
@@ -196,7 +211,7 @@ class SandboxRun:
         # range's score.
         slot.worker.bits[half * CAPACITY :][: stop - start] = NOT_SCORED
         slot.worker.bits[_end_of(half)] = stop - start
-        command |= {"op": "rows", "first": start, "count": stop - start, "half": half}
+        command |= {"op": "rows", "first": start, "count": stop - start, "half": half, "extras": self._extras}
         # An idle worker's time starts with the command, that of a second range with the reply to the first.
         if not slot.requests:
             slot.mark, slot.since, slot.cut_at = -1, time.monotonic(), None
@@ -340,7 +355,18 @@ class SandboxRun:
             if slot.worker:
                 for request in slot.requests:
                     self._results.keep(request, page_of(slot, request))
-                self._discard(slot.worker)
+                if self._is_reusable(slot):
+                    self._outcome.worker = slot.worker
+                else:
+                    self._discard(slot.worker)
+
+    def _is_reusable(self, slot: WorkerSlot) -> bool:
+        """Whether a grader can have changed nothing in a worker but its module, which is loaded again."""
+        return (
+            self._keeps_worker
+            and slot.is_contained
+            and not (slot.requests or self._outcome.stopped or self._outcome.worker)
+        )
 
     def _finish(self) -> None:
         if self._load_problem:

@@ -147,16 +147,12 @@ class Layout:
     Attributes:
         layers: Names of its isolation layers.
         memory_bytes: Address space beyond its initial size.
-        shard: First and one past the last row to decode beforehand.
-        extras: The rows contain more than threads: the reference and the id as well.
         buffer_bytes: Bytes of rows that a command may send through the worker's separate buffer; 0 if none are sent.
         library: Whether it has all of the standard library that graders may import, for which a first worker waits.
     """
 
     layers: tuple[str, ...]
     memory_bytes: int
-    shard: tuple[int, int] = (0, 0)
-    extras: bool = False
     buffer_bytes: int = 0
     library: bool = True
 
@@ -168,6 +164,7 @@ class Worker:
     Attributes:
         level: The level its self-test supports: "kernel", "partial" or "process"; "" before it is ready.
         info: The active layers and the probes that succeeded.
+        has_library: Whether it has all of the standard library that graders may import.
         buffer: Where its rows are written, if they are sent with each command.
     """
 
@@ -176,6 +173,7 @@ class Worker:
     pid: int = 0
     level: str = ""
     info: dict[str, Any] = field(default_factory=dict)
+    has_library: bool = False
     _in: int = -1
     _out: int = -1
     _buffer: bytearray = field(default_factory=bytearray)
@@ -200,7 +198,8 @@ class Worker:
                     worker._connect(child_fds)
                 rows = worker.buffer or blob
                 fds = [*child_fds, *([rows.fd] if rows else [])]
-                worker.pid = int(zygote.request(worker._order(blob), fds)["pid"])
+                reply = zygote.request(worker._order(blob), fds)
+                worker.pid, worker.has_library = int(reply["pid"]), bool(reply["library"])
             finally:
                 # The worker's ends: while the host has one open, it never sees that pipe end. The blob's is for
                 # later workers, too.
@@ -236,13 +235,12 @@ class Worker:
             "layers": self.layout.layers,
             "memory": self.layout.memory_bytes,
             "page_bytes": 16 * CAPACITY,
-            "extras": self.layout.extras,
             "library": self.layout.library,
         }
         if self.buffer is not None:
             order |= {"blob_bytes": self.buffer.nbytes}
         elif blob is not None:
-            order |= {"blob_bytes": blob.nbytes, "index": blob.index, "shard": self.layout.shard}
+            order |= {"blob_bytes": blob.nbytes, "index": blob.index}
         return order
 
     def fileno(self) -> int:
@@ -257,7 +255,7 @@ class Worker:
             fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, 1 << 20)
 
     def await_ready(self, seconds: float = START_SECONDS) -> None:
-        """Wait until it has decoded its shard, confined itself and tested its isolation.
+        """Wait until it has confined itself and tested its isolation.
 
         Raises:
             WorkerLostError: It ended before that.
