@@ -22,10 +22,13 @@ _ANSWERS = frozenset({"completion", "generated_text", "response"})
 _SETTINGS = frozenset({"max_gen_len", "max_tokens", "max_tokens_to_sample", "model"})
 """Keys of a request with a text as `prompt`: of a legacy completion, or of a model on Bedrock."""
 _ABOUT = frozenset({
-    "annotations", "citations", "confidence_scores", "correct", "cost", "created", "duration", "finish_reason", "generator",
-    "id", "index", "is_correct", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "note",
-    "overall_score", "passed", "policy", "rank", "rating", "reward", "score", "scores", "seed", "stop_reason",
-    "temperature", "time", "timestamp", "token_ids", "tokens", "usage",
+    "annotations", "citations", "completion_tokens", "confidence_scores", "correct", "cost", "created", "created_at",
+    "cumulative_logprob", "details", "duration", "duration_ms", "elapsed", "feedback", "finish_details",
+    "finish_reason", "generated_tokens", "generator", "id", "index", "input_tokens", "is_correct", "latency",
+    "latency_ms", "logprobs", "meta", "meta_info", "metadata", "model", "model_id", "model_name", "note",
+    "num_tokens", "output_tokens", "overall_score", "passed", "policy", "prompt_token_ids", "prompt_tokens",
+    "provider", "rank", "rating", "request_id", "reward", "score", "scores", "seed", "stop", "stop_reason",
+    "temperature", "time", "timestamp", "token_ids", "tokens", "total_tokens", "truncated", "usage",
 })  # fmt: skip
 """Metadata that tools add to a completion."""
 

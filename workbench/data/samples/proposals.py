@@ -181,6 +181,12 @@ def are_chats(cells: Sequence[Any]) -> bool:
     return bool(values) and all(isinstance(value, list) and chat_of(value) is not None for value in values)
 
 
+def are_texts(cells: Sequence[Any]) -> bool:
+    """Whether all cells are texts."""
+    values = [cell for cell in cells if not is_missing(cell)]
+    return bool(values) and all(isinstance(cell, str) for cell in values)
+
+
 def are_conversations(cells: Sequence[Any]) -> bool:
     """Whether all cells are lists of messages, or all are lists of texts, one for each turn."""
     return are_chats(cells) or (

@@ -28,6 +28,7 @@ from workbench.data.samples.shapes import (
     Shape,
     ShapedRow,
     free_name,
+    regrouped,
     shape_of,
 )
 from workbench.data.samples.source_file import Loaded
@@ -68,10 +69,10 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
         return loaded, columns, ()
     names = unique_names(frame.columns)
     first = list(records(frame.head(LOOKED_AT), names))
-    found = shape_of(names, first)
+    found, is_flat = _shape_of_flat(names, first)
     if found is None:
         return loaded, columns, ()
-    whole = list(records(frame, names))
+    whole = list(map(regrouped, records(frame, names)) if is_flat else records(frame, names))
     read = _Read(found, len(whole))
     read.add(found.prepare(whole) if found.prepare else whole, loaded, keeps_lines=found.prepare is None)
     if not read.rows and len(frame):
@@ -88,6 +89,15 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
     if found.no_completions and not _has_roles(own, roles):
         raise found.refusal(len(own), source)
     return result, {**roles, **(columns or {})}, tuple(read.notes())
+
+
+def _shape_of_flat(names: Sequence[str], rows: Sequence[Row]) -> tuple[Shape | None, bool]:
+    """The shape of some rows, and whether they have it only with their dotted names as objects."""
+    found = shape_of(names, rows)
+    if found is not None or not any("." in name for name in names):
+        return found, False
+    nested = [regrouped(row) for row in rows]
+    return shape_of(list(dict.fromkeys(name for row in nested for name in row)), nested), True
 
 
 def _notes_on_lazy(frame: ParquetColumns, source: str) -> tuple[str, ...]:
