@@ -13,13 +13,14 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
 from workbench.data.samples.cells import CellFault
+from workbench.data.samples.chats import chat_of
 from workbench.data.samples.column_names import ROLES
 from workbench.data.samples.columns import recognise
 from workbench.data.samples.old_grades import are_scores, column_scores, is_scored
 from workbench.data.samples.parquet_columns import ParquetColumns
 from workbench.data.samples.plain import NotPlainError, is_missing
 from workbench.data.samples.repeated_rows import cells_as_column
-from workbench.data.samples.roles import CellError, completion_of, prompt_of
+from workbench.data.samples.roles import CellError, are_chat_texts, completion_of, prompt_of
 from workbench.data.samples.shapes import (
     LOOKED_AT,
     SHAPES,
@@ -32,6 +33,7 @@ from workbench.data.samples.shapes import (
     shape_of,
 )
 from workbench.data.samples.source_file import Loaded
+from workbench.data.samples.table import DECIDING_ROWS
 
 Columns = Mapping[str, str | None] | None
 """Role to column name, as given by the user."""
@@ -242,6 +244,8 @@ class _Read:
         if "completion" not in used and "messages" not in used and not self.shape.no_completions:
             used.append("completion")  # so that a run reports that every row lacks one
         cells: dict[str, list[Any]] = {role: [getattr(row, role) for row in self.rows] for role in used}
+        for role in {"prompt", "completion"} & set(used):
+            cells[role] = _as_texts(cells[role], role)
         names = dict.fromkeys(name for row in self.rows for name in row.columns)
         for name in names:
             own = name if name not in cells else free_name(f"row.{name}", cells)
@@ -278,6 +282,30 @@ class _Read:
         ]
         if others:
             yield f"results that are not numbers are not read as old scores: {_listed(others)}"
+
+
+_PARTS = {"role", "content"}
+_SPEAKER = {"prompt": "user", "completion": "assistant"}
+
+
+def _as_texts(cells: list[Any], role: str) -> list[Any]:
+    """Cells with the text of those that are one message of the role's speaker: columns of texts are read ten times faster.
+
+    Unchanged if such texts would be read as messages themselves.
+    """
+    texts = [_text_of_message(cell, _SPEAKER[role]) for cell in cells]
+    return cells if are_chat_texts(texts[:DECIDING_ROWS], role) else texts
+
+
+def _text_of_message(cell: Any, speaker: str) -> Any:
+    message = cell[0] if isinstance(cell, list) and len(cell) == 1 else cell
+    if not isinstance(message, dict) or len(message) != len(_PARTS):
+        return cell
+    if "role" not in message:
+        message = (chat_of(message) or [{}])[0]  # another tool's names of its parts
+    if message.keys() != _PARTS or message["role"] != speaker:
+        return cell
+    return message["content"] if isinstance(message["content"], str) else cell
 
 
 def _as_chat(row: ShapedRow) -> ShapedRow:
