@@ -95,6 +95,11 @@ def turns_of_texts(value: Any) -> list[Any] | None:
     ]
 
 
+def ends_with_user(value: Any) -> bool:
+    """Whether a value is a list of texts, one for each turn, of which the first and the last are the user's."""
+    return isinstance(value, list) and len(value) % 2 == 1 and all(isinstance(one, str) for one in value)
+
+
 def _is_pair(value: Any) -> bool:
     """Whether a value is a turn of the user and one of the assistant, rather than a role and its turn."""
     is_pair = isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) for one in value)

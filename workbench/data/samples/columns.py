@@ -16,6 +16,7 @@ from workbench.data.samples.proposals import (
     are_conversations,
     are_requests,
     are_texts,
+    are_user_turns,
     are_verdicts,
     could_be_read,
     mapping_text,
@@ -200,7 +201,7 @@ def _match_lone(
 
 def _is_asked(cells: Sequence[Any], *, is_named: bool) -> bool:
     """Whether cells are prompts: messages; or texts, in a column whose name means the turns before the completion."""
-    return are_chats(cells) or (is_named and are_texts(cells))
+    return are_chats(cells) or are_user_turns(cells) or (is_named and are_texts(cells))
 
 
 def _lone_chat(name: str, names: Sequence[str], peek: Peek) -> str | None:

@@ -34,8 +34,9 @@ def rows_of(document: Mapping[str, Any], source: str) -> Rows:
     if table is not None:
         return table
     lists = list(_lists(keys, "", _DEPTH))
-    if len(lists) == 1:
-        return lists[0][1]
+    graded = [rows for _, rows in lists if _has_completions(rows)]
+    if len(lists) == 1 or len(graded) == 1:
+        return graded[0] if graded else lists[0][1]
     if not lists and sum(isinstance(value, str) for value in keys.values()) > 1:
         return [keys]  # a file of one row, whose columns are then named
     raise _no_list(keys, lists, source)
@@ -168,6 +169,21 @@ def _of_index(keys: Mapping[str, Any]) -> Rows | None:
     names = {str(name) for row in rows for name in row}
     known = shape_of(list(names), rows[:LOOKED_AT]) is not None or _are_columns(dict.fromkeys(names))
     return [dict(row) for row in rows] if known and not _are_columns(keys) else None
+
+
+def _has_completions(rows: Rows) -> bool:
+    """Whether rows have completions or conversations, by their names and their content, or a tool's shape that has."""
+    first = rows[:LOOKED_AT]
+    names = list(dict.fromkeys(str(name) for row in first for name in row))
+    if (known := shape_of(names, first)) is not None:
+        return not known.no_completions
+    try:
+        return bool(
+            {"completion", "messages"}
+            & recognise(names, peek=lambda name: [row.get(name) for row in first]).keys()
+        )
+    except SamplesError:
+        return False
 
 
 def _lists(value: Mapping[str, Any], path: str, depth: int) -> Iterator[tuple[str, Rows]]:

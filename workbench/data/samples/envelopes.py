@@ -48,6 +48,8 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
     """
     if (message := chat_of(value)) is not None:
         return message
+    if (turns := _last_turns(value.get("messages"))) is not None:
+        return turns
     body = _body(value)
     if body is None:
         return None
@@ -64,6 +66,17 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
             f"a response without a message (keys {', '.join(map(str, list(body)[:10]))}){_reason(body)}"
         )
     return messages
+
+
+def _last_turns(messages: Any) -> list[Any] | None:
+    """The turns of the assistant and of tools at the end of messages in a completion; None if the assistant is not last."""
+    chat = chat_of(messages) if isinstance(messages, list) else None
+    if chat is None or chat[-1].get("role") != "assistant":
+        return None
+    first = max(
+        (at for at, turn in enumerate(chat) if turn.get("role") not in ("assistant", "tool")), default=-1
+    )
+    return chat[first + 1 :]
 
 
 def choices_in(value: Any) -> list[Any]:

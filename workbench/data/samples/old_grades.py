@@ -20,6 +20,7 @@ _OBJECTS = frozenset(
     {
         "scores",
         "rewards",
+        "reward_info",
         "metrics",
         "grades",
         "feedback_scores",

@@ -8,7 +8,14 @@ from typing import Any
 
 from workbench.core.thread import StringThread
 from workbench.data.samples.chat_templates import prompt_in_template
-from workbench.data.samples.chats import chat_in_text, chat_of, data_in_text, is_chat_text, turns_of_texts
+from workbench.data.samples.chats import (
+    chat_in_text,
+    chat_of,
+    data_in_text,
+    ends_with_user,
+    is_chat_text,
+    turns_of_texts,
+)
 from workbench.data.samples.envelopes import EnvelopeError, choices_in, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain, text
 
@@ -209,6 +216,8 @@ def prompt_of(value: Any) -> list[Any] | None:
     if content == []:
         return None
     chat = chat_of(content)
+    if chat is None and ends_with_user(content):
+        chat = turns_of_texts(content) or [{"role": "user", "content": content[0]}]
     if chat is None and isinstance(content, dict):
         chat = request_in(content)
     if chat is not None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.shapes import (
     Row,
     Score,
@@ -141,6 +142,45 @@ def _is_number(cell: Any) -> bool:
     if isinstance(cell, str):
         return cell.strip().replace(".", "", 1).isdecimal()
     return isinstance(cell, bool | int | float)
+
+
+def _is_flat(names: Sequence[str], _: Sequence[Row]) -> bool:
+    """Whether columns have the parts of a data set's row, next to an output, and no separate references."""
+    heads = {name.partition(".")[0] for name in names if "." in name}
+    outputs = {name for name in names if name == "output" or name.startswith(("output.", "outputs."))}
+    if heads & {"reference", "reference_outputs", "feedback", "example"} or any(
+        name.count(".") > 1 for name in outputs
+    ):
+        return False
+    return bool(outputs) and ({"inputs", "outputs"} <= heads or "dataset" in heads)
+
+
+@shape(
+    "experiments with dotted columns",
+    example={"dataset.question": "2+2?", "dataset.answer": "4", "output": '{"output": "4"}', "near": 1.0},
+    fits=_is_flat,
+    takes="prompt and reference from dataset.* or inputs.*, completion from output or outputs.*, other numbers as old graders",
+)  # fmt: skip
+def flat_row(row: Row) -> ShapedRow:
+    """A row of Opik's export, or of promptflow's details."""
+    asked = {
+        name.partition(".")[2]: cell
+        for name, cell in row.items()
+        if name.startswith(("dataset.", "inputs.")) and not name.endswith("line_number")
+    }
+    reference = next((name for name in asked if is_name_of("reference", name)), None)
+    said = {
+        name: cell
+        for name, cell in row.items()
+        if name == "output" or (name.startswith(("output.", "outputs.")) and not name.endswith("line_number"))
+    }
+    rest = {name: cell for name, cell in asked.items() if name != reference}
+    prompt = next((name for name in rest if is_name_of("prompt", name)), None)
+    return ShapedRow(
+        prompt=only_text(rest) if prompt is None else rest[prompt], completion=only_text(only_text(said)), columns=rest,
+        reference=None if reference is None else asked[reference], error="a row without an output",
+        scores={name: Score(cell) for name, cell in row.items() if "." not in name and name not in _ABOUT_RUNS and _is_number(cell)},
+    )  # fmt: skip
 
 
 def _are_choices(_: Sequence[str], rows: Sequence[Row]) -> bool:
