@@ -141,6 +141,8 @@ def recognise(
     matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
     if peek is not None and "messages" not in mapping:
         matched["messages"] = _filled(matched["messages"], peek)
+    if peek is not None and "metadata" not in mapping and matched["metadata"]:
+        matched["metadata"] = None if _is_prose(peek(matched["metadata"])) else matched["metadata"]
     if peek is not None:
         _match_by_content(matched, mapping, free, peek)
     if matched["messages"] and matched["prompt"]:
@@ -152,6 +154,11 @@ def recognise(
     if names and not any(role in by_role for role in _USABLE):
         raise _no_usable(names, source, peek)
     return by_role
+
+
+def _is_prose(cells: Sequence[Any]) -> bool:
+    """Whether cells are texts of which none is an object's JSON text."""
+    return are_texts(cells) and not any(str(cell).lstrip().startswith("{") for cell in cells)
 
 
 def _filled(name: str | None, peek: Peek) -> str | None:

@@ -48,7 +48,7 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
     """
     if (message := chat_of(value)) is not None:
         return message
-    if (turns := _last_turns(value.get("messages"))) is not None:
+    if (turns := _last_turns(next((value[name] for name in _CHATS if name in value), None))) is not None:
         return turns
     body = _body(value)
     if body is None:
@@ -66,6 +66,10 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
             f"a response without a message (keys {', '.join(map(str, list(body)[:10]))}){_reason(body)}"
         )
     return messages
+
+
+_CHATS = ("messages", "history", "conversation", "trajectory", "transcript")
+"""Names of the messages in an object around a completion."""
 
 
 def _last_turns(messages: Any) -> list[Any] | None:
@@ -132,6 +136,17 @@ def text_in(value: Mapping[str, Any], names: Sequence[str], *, listed: bool = Fa
     rest = {str(key) for key in value if key != found[0] and not is_missing(value[key])}
     is_whole = not rest or (found[0] in _SAID and rest <= _ABOUT) or (listed and found[0] in _ANSWERS)
     return value[found[0]] if is_whole else None
+
+
+def only_value(content: Any) -> Any:
+    """The value in a list of one named value, such as `{"name": "answer", "type": "STRING", "value": "4"}`; else the content."""
+    one = content[0] if isinstance(content, list) and len(content) == 1 else None
+    is_named = (
+        isinstance(one, dict)
+        and {"name", "value"} <= one.keys()
+        and one.keys() <= {"id", "name", "type", "value"}
+    )
+    return one["value"] if is_named and one is not None else content
 
 
 def unpacked(cell: Any) -> Any:

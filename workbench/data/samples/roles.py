@@ -16,7 +16,14 @@ from workbench.data.samples.chats import (
     is_chat_text,
     turns_of_texts,
 )
-from workbench.data.samples.envelopes import EnvelopeError, choices_in, message_in, request_in, text_in
+from workbench.data.samples.envelopes import (
+    EnvelopeError,
+    choices_in,
+    message_in,
+    only_value,
+    request_in,
+    text_in,
+)
 from workbench.data.samples.plain import NotPlainError, is_missing, plain, text
 
 _CONTENT_TYPES = {
@@ -212,7 +219,7 @@ def prompt_of(value: Any) -> list[Any] | None:
         raise CellError(f"{_short(str(value))}, Python's repr of messages, cut or of another kind", _MESSAGES)
     if isinstance(value, str) or is_missing(value):
         return _of_text(value, "user")
-    content = plain(value)
+    content = only_value(plain(value))
     if content == []:
         return None
     chat = chat_of(content)
@@ -262,7 +269,7 @@ def completion_of(value: Any, column: str = "") -> list[Any] | None:
     """
     if isinstance(value, str) or is_missing(value):
         return _of_text(value, "assistant")
-    content = plain(value)
+    content = only_value(plain(value))
     if content == []:
         return None  # no message, no part: there is no completion
     several = completions_of(content)

@@ -78,6 +78,25 @@ def opencompass_detail(row: Row) -> ShapedRow:
 
 
 @shape(
+    "math harness outputs", "gt", "code", "pred", "question|problem",
+    example={"idx": 0, "question": "2+2?", "gt": "4", "code": ["It is 4"], "pred": ["4"], "score": [True]},
+    takes="prompt from question, a completion per entry of code, reference from gt, score as an old grader",
+)  # fmt: skip
+def harness_output(row: Row) -> list[ShapedRow]:
+    """The completions of a problem, with the verdict on each."""
+    said, verdicts = from_json(row["code"]), from_json(row.get("score"))
+    texts = said if isinstance(said, list) else [said]
+    scores = verdicts if isinstance(verdicts, list) and len(verdicts) == len(texts) else [None] * len(texts)
+    return [
+        ShapedRow(
+            prompt=first_of(row, "question", "problem"), completion=text, reference=row["gt"], id=f"{row.get('idx', '')}_{number}",
+            scores={} if score is None else {"score": Score(score)}, columns={"choice": number},
+        )
+        for number, (text, score) in enumerate(zip(texts, scores, strict=True))
+    ]  # fmt: skip
+
+
+@shape(
     "BFCL results", "id", "result", "input_token_count|output_token_count|latency",
     example={"id": "simple_0", "result": [{"area": "{}"}], "input_token_count": 9, "latency": 0.5},
     takes="completion from result, calls as JSON; the prompts are in the benchmark's files",
