@@ -183,6 +183,9 @@ def test_hints_name_what_exists():
         "def evaluate(prompt, response, references):\n    return float(references['river'] in response)\n",
         "def compute_score(data_sources, solution_strs, ground_truths, extra_infos=None):\n    return [float(g in s) for s, g in zip(solution_strs, ground_truths)]\n",
         "async def custom_rm(args, sample, **kwargs):\n    return {'score': float(sample.label in sample.response), 'n': 1}\n",
+        "def rivers(completion, river):\n    return 1.0 if river in completion else 0.0\n",
+        "def safe(completion):\n    total = 0.0\n    for word in ['Elbe']:\n        total += word in completion\n    return total\n",
+        "def n(text):\n    return len(text)\n\n\ndef long(completion):\n    return n(completion) > 4\n",
         "import torch\n\n\ndef same(response, target, strict=False):\n    return target in response\n\n\nmodel = torch.nn.Linear(2, 2)\n",
     ],
 )
@@ -202,6 +205,8 @@ def test_a_function_is_called_by_the_names_of_its_parameters(text, capsys):
     [
         "def clean(text):\n    return text\n",
         "def same(left, right):\n    return left == right\n",
+        "def lower(text, folds):\n    return text.casefold() if folds else text.lower()\n",
+        "def size(text):\n    def n():\n        return 1.0\n    return str(n())\n",
         "def f(sample):\n    return 1.0\n",
     ],
 )

@@ -119,7 +119,6 @@ def test_the_rest_of_a_dict_is_metadata():
     [
         lambda thread: 1.0,
         lambda sample: 1.0,
-        lambda text: 1.0,
         lambda left, right: 1.0,
         lambda prompt, style: 1.0,
         lambda a, b=1: 1.0,
@@ -129,6 +128,37 @@ def test_the_rest_of_a_dict_is_metadata():
 def test_other_functions_have_no_form(fn):
     """A function of a thread, or of other parameters, is not a trainer's."""
     assert form_of(fn) == ""
+
+
+def cites(completion, sources):
+    return any(f"[{source}]" in completion for source in sources)
+
+
+def about_thread(response: wb.StringThread):
+    return len(response.get_turns())
+
+
+@pytest.mark.parametrize(
+    ("fn", "score"),
+    [
+        (lambda response: float("Elbe" in response), 1.0),
+        (lambda text: len(text) / 1, 8),
+        (cites, 1.0),
+        (lambda prompt, completion, rubric, limit=9: float(rubric in completion), 1.0),
+        (about_thread, 2),
+    ],
+)
+def test_a_parameter_of_another_name_is_a_column(fn, score):
+    """With one for the completion, which is a text unless it is annotated as a thread."""
+    assert wb.CustomGrader(fn)(thread("Elbe [a]", sources=["b", "a"], rubric="Elbe")).score == score
+
+
+def test_a_column_that_the_row_does_not_have():
+    """The row fails, with the columns it has."""
+    grade = wb.CustomGrader(cites)(thread("Elbe [a]", rubric="Elbe"))
+    assert grade.score is None
+    assert "no column 'sources'" in grade.error.message
+    assert "columns rubric" in grade.error.message
 
 
 def test_a_function_of_unknown_parameters_is_refused():

@@ -1,6 +1,7 @@
 """Live functions of trainers and evaluators, called with one row as these call them: TRL, verl, OpenRLHF, eval-protocol, inspect.
 
-Functions of a verifiers rubric and others with known parameters are called by their names; the `verify` of a NeMo Gym server and the
+Functions of a verifiers rubric, and others of which a parameter has a name for the completion, are called by their parameters' names:
+those of no other meaning are columns of the row. The `verify` of a NeMo Gym server and the
 `Rubric` of OpenEnv get objects with the attributes that these have. Environments of TRL that own their reward are in
 `environment_reward.py`.
 
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from workbench.core.errors import SamplesError
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
 from workbench.data.samples.plain import NotPlainError, plain
@@ -54,7 +56,18 @@ def form_of(fn: Any) -> str:
     names = [one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     has_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
     required = [one.name for one in parameters if one.default is one.empty and one.name in names]
+    if len(required) == 1 and _is_annotated_as_row(
+        next(one for one in parameters if one.name == required[0])
+    ):
+        return ""
     return _of_trainer(names, has_rest=has_rest) or _of_evaluator(names, required, has_rest=has_rest)
+
+
+def _is_annotated_as_row(parameter: inspect.Parameter) -> bool:
+    """Whether the annotation of a parameter is a thread or a sample."""
+    annotation = parameter.annotation
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return name.strip("'\" ").rpartition(".")[2] in {"Sample", "StringThread"}
 
 
 def _of_trainer(names: Sequence[str], *, has_rest: bool) -> str:
@@ -75,7 +88,7 @@ def _of_evaluator(names: Sequence[str], required: Sequence[str], *, has_rest: bo
         "nemo": required == ["body"],
         "openenv": required == ["action", "observation"],
         "two": _is_pair(names, required) and not _STATE & set(names),
-        "names": _are_known(required),
+        "names": bool(set(required) & _TEXT),
     }
     return next((form for form, fits in forms.items() if fits), "")
 
@@ -83,15 +96,6 @@ def _of_evaluator(names: Sequence[str], required: Sequence[str], *, has_rest: bo
 def _is_pair(names: Sequence[str], required: Sequence[str]) -> bool:
     """Whether a function takes a completion and a reference."""
     return len(names) >= 2 and len(required) <= 2 and names[0] in _TEXT and names[1] in _REFERENCE
-
-
-def _are_known(required: Sequence[str]) -> bool:
-    """Whether each required parameter states what it takes, and one of several takes the completion."""
-    return (
-        len(required) > 1
-        and set(required) <= _TEXT | _REFERENCE | _PROMPT | _STATE
-        and bool(set(required) & _TEXT)
-    )
 
 
 class LiveReward:
@@ -154,6 +158,12 @@ class LiveReward:
                 accepted[one.name] = [sample.reference] if batched else sample.reference
             elif one.default is one.empty and one.name in _FROM_A_TRAINER:
                 accepted[one.name] = None
+            elif one.default is one.empty:
+                raise SamplesError(
+                    f"the row has no column {one.name!r}, which {self.__name__} takes",
+                    found=f"columns {', '.join(map(str, columns)) or 'none'}",
+                    hint=f"name the column {one.name!r}, or give the parameter a default",
+                )
         if self.form == "names":
             given = {name: value for name, value in given.items() if name in columns}
         return {**given, **accepted} if takes_rest else accepted
