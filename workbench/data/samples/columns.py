@@ -157,8 +157,8 @@ def recognise(
 
 
 def _is_prose(cells: Sequence[Any]) -> bool:
-    """Whether cells are texts of which none is an object's JSON text."""
-    return are_texts(cells) and not any(str(cell).lstrip().startswith("{") for cell in cells)
+    """Whether cells are texts of which none is the JSON text of an object or a list."""
+    return are_texts(cells) and not any(str(cell).lstrip().startswith(("{", "[")) for cell in cells)
 
 
 def _filled(name: str | None, peek: Peek) -> str | None:

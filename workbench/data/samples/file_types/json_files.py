@@ -44,7 +44,8 @@ def read_json(file: SourceFile) -> Loaded:
         json.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise SamplesError(
-            "the file is not JSON", where=str(file.path), found=str(error)[:300], expected="JSON with a list of objects, in UTF-8"
+            "the file is not JSON", where=str(file.path), found=str(error)[:300], expected="JSON with a list of objects, in UTF-8",
+            hint="correct the place: JSON has no comments, no comma before a closing bracket, and texts in double quotes",
         ) from error  # fmt: skip
     raise AssertionError  # unreachable: what is JSON has values
 
