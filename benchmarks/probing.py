@@ -102,13 +102,21 @@ def _is_shown(case: Mapping[str, Any], probe: wb.Probe, kind: str) -> bool:
     for old, new in case["fix"]:
         mended = mended.replace(old, new)
     before, after = _scorer(case["source"]), _scorer(mended)
-    for line in probe.texts(kind).head(80).to_dict("records"):
+    for line in _texts(probe, kind):
         for row in case["rows"]:
             prompt, text = row["prompt"], str(line["text"] or "")
             last = prompt if isinstance(prompt, str) else prompt[-1]["content"]
             if last in str(line["prompt"]) and abs(before(row, text) - after(row, text)) > 0.4:
                 return True
     return False
+
+
+def _texts(probe: wb.Probe, kind: str) -> list[dict[str, Any]]:
+    """The texts of a finding; none of one that is a property of the whole, such as a failure."""
+    try:
+        return probe.texts(kind).head(80).to_dict("records")
+    except wb.errors.ReportError:
+        return []
 
 
 def _made_elsewhere(seconds: list[float]) -> None:

@@ -183,10 +183,10 @@ def _is_slow(item: pytest.Item) -> bool:
 @pytest.fixture(autouse=True, scope="session")
 def _new_prices() -> Iterator[None]:
     """Prices are as new as when they were read, whenever the tests run: else reports would get a note more."""
-    from workbench.judges import budget
+    from workbench.judges import prices
 
     patch = pytest.MonkeyPatch()
-    patch.setattr(budget, "_today", lambda: max(one.read for one in budget.PRICES.values() if one.read))
+    patch.setattr(prices, "_today", lambda: max(one.read for one in prices.PRICES.values() if one.read))
     yield
     patch.undo()
 

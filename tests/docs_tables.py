@@ -13,9 +13,9 @@ from pathlib import Path
 import workbench as wb
 import workbench.judges  # (its kinds register themselves)
 from benchmarks.field.page import generated_part
-from tests.docs_names import names_section
 from tests.formats.matrix import conversion_table
 from tests.graders.peers import peers_table
+from tools.reference import names_section
 from workbench.analysis import diagnostics
 from workbench.analysis.suite_case import suite_kinds
 from workbench.data.extractors import EXTRACTORS

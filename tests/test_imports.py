@@ -53,7 +53,7 @@ LATE = {
     "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.file_types"},
     # Only who grades batches of another engine needs it.
     "run/suite.py": {"workbench.run.batches", "workbench.run.overview_run"},
-    "run/whole_run.py": {"workbench.run.cluster"},
+    "run/whole_run.py": {"workbench.run.batch_run", "workbench.run.cluster"},
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "run/part_run.py": {"workbench.run.run_file", "workbench.store"},
     "probes/certification/identity.py": {"workbench.store.looks"},

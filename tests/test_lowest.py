@@ -21,6 +21,8 @@ REQUIRED = [
     for text in PROJECT["dependencies"]
     + PROJECT["optional-dependencies"]["postgres"]
     + PROJECT["optional-dependencies"]["excel"]
+    + PROJECT["optional-dependencies"]["math"]
+    + PROJECT["optional-dependencies"]["duckdb"]
     + PROJECT["optional-dependencies"]["serve"]
     + PROJECT["optional-dependencies"]["scale"]
 ]

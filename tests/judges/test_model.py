@@ -12,7 +12,7 @@ from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench.cli import main
 from workbench.core.errors import FormatError
-from workbench.judges import NoModelError, OpenAIClient, Reply, Usage, budget
+from workbench.judges import NoModelError, OpenAIClient, Reply, Usage, prices
 
 THREAD = wb.StringThread([("user", "Hi"), ("assistant", "Hello")])
 ROWS = [{"prompt": "Hi", "completion": "Hello"}, {"prompt": "Ho", "completion": "Hello"}]
@@ -146,7 +146,7 @@ def scripted(model):
 def test_a_run_says_when_its_prices_are_old(days, old, monkeypatch):
     """From 180 days on, with the day they were read; prices of one's own never are."""
     model = "gpt-6-luna"
-    monkeypatch.setattr(budget, "_today", lambda: wb.judges.PRICES[model].read + timedelta(days=days))
+    monkeypatch.setattr(prices, "_today", lambda: wb.judges.PRICES[model].read + timedelta(days=days))
     assert [f"read on {wb.judges.PRICES[model].read}" in note for note in scripted(model).run(ROWS, progress=False).notes] == [True] * old  # fmt: skip
     monkeypatch.setitem(wb.judges.PRICES, model, wb.judges.Price(1, 1))
     assert scripted(model).run(ROWS, progress=False).notes == ()

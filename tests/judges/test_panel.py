@@ -316,3 +316,25 @@ def test_members_are_asked_together():
 
     members = [wb.BinaryJudge("c", name=name, client=Client()) for name in "abc"]
     assert wb.Panel(members)(THREAD).score == 1.0
+
+
+def test_two_judges_that_would_return_one_reply_are_refused(monkeypatch):
+    """Equal prompt, model and server at temperature 0: a store has one reply for both, so the vote would count twice."""
+
+    def judge(name, **fields):
+        return wb.BinaryJudge("is right", name=name, model="gpt-4o-mini", **fields)
+
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with pytest.raises(
+        FormatError, match=r"members 'a' and 'c' would return the same reply[\s\S]*temperature=1.0"
+    ):
+        wb.Panel([judge("a"), judge("b", max_tokens=9), judge("c")]).check_ready()
+    for other in (
+        judge("b", temperature=0.5),
+        judge("b", base_url="http://127.0.0.1:9/v1"),
+        wb.BinaryJudge("is right", name="b", model="gpt-4o"),
+        wb.BinaryJudge("is short", name="b", model="gpt-4o-mini"),
+        wb.BinaryJudge("is right", name="b", model="gpt-4o-mini", client=wb.ScriptedClient("x")),
+        wb.Entry(judge("b"), extractor="last_turn"),
+    ):
+        wb.Panel([judge("a"), other]).check_ready()

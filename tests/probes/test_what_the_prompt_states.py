@@ -27,6 +27,22 @@ def row(prompt="", accepted=(), *, rejected=(), reference="", others=(), columns
 
 MADE = {
     "allowed-form": (row("Which animal? Capitals do not matter.", ["Otter"]), "OTTER"),
+    "other-year": (row("In which year did it open? 5 % off is right for amounts.", reference="1994", others=("1800",)), "2005"),
+    "mixed-number-glued": (row("How much?", reference="1 1/2", others=("4",)), "11/2"),
+    "cells-swapped": (row("Lines 'giver;thing'.", ["Ola;kite"]), "kite;Ola"),
+    "tag-of-the-prompt": (row("Go on:\n<work>", ["<work>3 + 4</work> 7"]), "3 + 4</work> 7"),
+    "decimal-in-sentence": (row("Write two sentences.", ["A kite flies. It rains."]), "flies (about 4.5 in all). It"),
+    "opposite-word": (row("Is the plan safe?", reference="Safe", others=("Risky",)), "Unsafe"),
+    "longer-name": (row("Commands: do, undo, mute, unmute.", reference="mute", others=("do",)), "unmute"),
+    "tags-crossed": (row("<a></a> and <b></b>.", ["<a>3</a> <b>4</b>"]), "<a>3</b> <b>4</a>"),
+    "task-restated": (
+        row("You may explain first; the last line is the number.\nSeven more than nine", ["16"]),
+        "Seven more than nine:\n16",
+    ),
+    "letters-removed": (
+        replace(row(reference="Martha Bell", others=("Ann",)), mined=replace(MINED, removed=(r"\ba|an|the\b",))),
+        "Mrtha Bell",
+    ),
     "allowed-order": (row("Two animals, in any order.", ["otter, wren"]), "wren, otter"),
     "allowed-remark": (row("Write 'Result: X'. You may add an explanation after it.", ["Result: 3"]), "Result: 3\n\nLet me"),
     "last-one-counts": (
@@ -93,7 +109,7 @@ def test_the_text_is_made(name):
 
 _WITHOUT_A_REASON = sorted({*MADE} - {
     "bracket-exchanged", "values-exchanged", "denied", "leaf-changed", "key-added", "operands-swapped", "symbol-cut", "hundredfold",
-    "raises-for-none", "empties-arguments", "rows-twice", "condition-dropped", "nesting-dropped", "other-typography", "more-blank-lines",
+    "opposite-word", "mixed-number-glued", "raises-for-none", "empties-arguments", "rows-twice", "condition-dropped", "nesting-dropped", "other-typography", "more-blank-lines",
     "result-in-bold", "thought-unclosed", "latex-forms", "unsure-and-wrong", "emptied-form",
 })  # fmt: skip
 
@@ -113,3 +129,36 @@ def test_what_the_prompt_leaves_free_is_not_accused():
     assert not list(VARIANTS["case-that-matters"].make(capitals))
     more = replace(MADE["key-added"][0], conversation="More keys are allowed: additional keys are fine.")
     assert not list(VARIANTS["key-added"].make(more))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "free"),
+    [
+        ("Name three. Naming others costs nothing.", "extras_are_free"),
+        ("Name three; further names do no harm.", "extras_are_free"),
+        ("Small slips of spelling are forgiven.", "slips_are_free"),
+        ("At most one word in five may be wrong.", "slips_are_free"),
+        ("One of the three may be missing.", "part_is_enough"),
+        ("A line that contains each of these letters.", "extras_are_free"),
+        ("Begin with 'accept' or 'refuse', then give a reason.", "is_verdict"),
+    ],
+)
+def test_what_else_a_prompt_leaves_free(prompt, free):
+    """Only where it says so."""
+    assert getattr(row(prompt, reference="accept"), free)
+    assert not getattr(row("Name three animals, accept or refuse.", reference="accept"), free)
+
+
+def test_a_tolerance_after_its_number():
+    """As "2 % off" and as "within 2 percent"."""
+    assert row("3 % off is still right.", reference="50").tolerance == pytest.approx(0.03)
+    assert row("Within 3 percent.", reference="50").tolerance == pytest.approx(0.03)
+    assert row("Ten percent off either way is fine.", reference="50").tolerance == pytest.approx(0.1)
+    assert row("Round to the nearest hundred.", reference="5000").tolerance == pytest.approx(0.1)
+    assert row("How many?", reference="50").tolerance == 0
+
+
+def test_no_letters_are_removed_at_the_end_of_a_word():
+    """There they may be a plural."""
+    made = replace(row(reference="otters swim", others=("x",)), mined=replace(MINED, removed=("s",)))
+    assert list(VARIANTS["letters-removed"].make(made)) == []

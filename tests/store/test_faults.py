@@ -94,7 +94,7 @@ def test_a_damaged_file(tmp_path):
             put(store, f"k{n}", f"{n} " * 400)
     broken = bytearray(path.read_bytes())
     chance = random.Random(0)
-    for at in range(4096 * 12, len(broken), 4096):
+    for at in range(4096 * 24, len(broken), 4096):
         broken[at : at + 2048] = chance.randbytes(2048)
     path.write_bytes(broken)
     told = []

@@ -140,6 +140,16 @@ def _add_grading(run: argparse.ArgumentParser) -> None:
     """Options for how they are graded."""
     run.add_argument("--workers", type=at_least_one, help="sandbox processes (default: cores - 1)")
     run.add_argument("--store", metavar="URL", help="save judge replies there, and send no request twice")
+    run.add_argument(
+        "--batch", action="store_true",
+        help="send judges' requests through their server's batch API (cheaper, up to 24 hours); rerun the same command to collect; needs --store",
+    )  # fmt: skip
+    run.add_argument(
+        "--prices",
+        type=Path,
+        metavar="JSON",
+        help="prices of models, as an edited copy of workbench/judges/prices.json",
+    )
     run.add_argument("--budget", type=float, metavar="DOLLARS", help="maximum that judges may spend")
     run.add_argument(
         "--repeats",
@@ -183,6 +193,10 @@ def _add_files(run: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.prices:
+        wb.judges.set_prices(options.prices)
+    if options.overview and options.batch:
+        raise UsageError("--batch and --overview cannot be combined: a batch is collected into one report")
     if options.overview:
         return _run_overview(options)
     # Everything that could prevent the output is checked first: grading may take hours before it is written.
@@ -205,7 +219,7 @@ def _run(options: argparse.Namespace) -> int:
     with messages_to_stderr():
         report = graders.run(
             samples, workers=options.workers, labels=_labels(options.labels), budget=options.budget, store=options.store,
-            repeats=options.repeats, reduce=options.reduce, resume=options.resume,
+            repeats=options.repeats, reduce=options.reduce, resume=options.resume, batch=options.batch,
         )  # fmt: skip
     _print(report, options)
     for path in _written(report, graders, options):
@@ -352,7 +366,7 @@ def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str,
     own = set(errors["grader"][~errors["error_kind"].isin([str(kind) for kind in INFRASTRUCTURE])])
     missed = [f"{name} scored nothing" for name in unscored if name not in own]
     missed += [] if len(report) else ["there are no rows"]
-    if missing or report.errors["error_kind"].isin(["budget", "cancelled"]).any():
+    if missing or report.errors["error_kind"].isin(["budget", "cancelled", "pending"]).any():
         missed.append("rows were left out")
     failing = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]
     verdicts = [f"{name} scored nothing" for name in unscored if name in own]

@@ -49,6 +49,11 @@ class ErrorKind(StrEnum):
     STORE = "store"
     BUDGET = "budget"
     CANCELLED = "cancelled"
+    PENDING = "pending"
+
+
+UNGRADED = frozenset({ErrorKind.CANCELLED, ErrorKind.PENDING})
+"""Errors of rows that were never graded, which no setting turns into a number."""
 
 
 class Skip(Exception):  # noqa: N818 (a result, not an error)

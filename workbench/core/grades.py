@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.grade import ErrorKind, Grade, GradeError, Status
+from workbench.core.grade import UNGRADED, ErrorKind, Grade, GradeError, Status
 
 T = TypeVar("T")
 
@@ -407,10 +407,8 @@ class Grades:
 
     @property
     def cut_off(self) -> list[int]:
-        """Rows that were not graded because the run was stopped or its budget exhausted; they are failed."""
-        return [
-            row for row, error in self.errors.items() if error.kind in {ErrorKind.CANCELLED, ErrorKind.BUDGET}
-        ]
+        """Rows that were not graded because the run was stopped, its budget is exhausted, or their requests are in a batch."""
+        return [row for row, error in self.errors.items() if error.kind in {*UNGRADED, ErrorKind.BUDGET}]
 
     @property
     def n_scored(self) -> int:

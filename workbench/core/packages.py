@@ -40,6 +40,8 @@ OPTIONAL = (
     OptionalPackage("openpyxl", "'grader-workbench[excel]'", "Excel files"),
     OptionalPackage("psycopg", "'grader-workbench[postgres]'", "a store in PostgreSQL"),
     OptionalPackage("opentelemetry", "'grader-workbench[telemetry]'", "OpenTelemetry events"),
+    OptionalPackage("math_verify", "'grader-workbench[math]'", "MathEqual(engine='math-verify')"),
+    OptionalPackage("duckdb", "'grader-workbench[duckdb]'", "SqlResult(dialect='duckdb')"),
     OptionalPackage("jupyterlab", "'grader-workbench[lab]'", "workbench lab"),
 )
 """Everything else works without them; `docs/install.md` has the list of what is needed then."""

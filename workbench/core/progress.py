@@ -26,6 +26,7 @@ class Progress:
         tokens: Tokens used by judges so far.
         kept: Cache hits: replies read from a store.
         waiting: Requests that wait because a judge's server is overloaded, or restarts.
+        rate_limited: Requests that wait because of a client's requests or tokens per minute.
         rows: Rows with a verdict of the current grader.
         since: Seconds since it started.
     """
@@ -42,6 +43,7 @@ class Progress:
     rows: int = 0
     since: float = 0.0
     reserved: float = 0.0
+    rate_limited: int = 0
 
     @property
     def rate(self) -> float:
@@ -97,7 +99,8 @@ def _counts(progress: Progress) -> dict[str, Any]:
     spent = {"cost": f"${progress.money:.4f}"} if progress.money else {}
     from_store = {"kept": progress.kept} if progress.kept else {}
     waiting = {"waiting for the server": progress.waiting} if progress.waiting else {}
-    return {"errors": progress.failed, **spent, **from_store, **waiting}
+    paced = {"waiting for the rate limit": progress.rate_limited} if progress.rate_limited else {}
+    return {"errors": progress.failed, **spent, **from_store, **waiting, **paced}
 
 
 def _new_bar(total: int) -> Any:

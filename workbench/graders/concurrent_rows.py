@@ -13,7 +13,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.core.grade import ErrorKind, Grade, GradeError
+from workbench.core.grade import UNGRADED, ErrorKind, Grade, GradeError
 from workbench.core.grades import MISSING, Grades
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.cells import CellProblem
@@ -182,7 +182,7 @@ STOP_SECONDS = 2.0
 """Seconds that rows in flight may take to end once the run must stop."""
 _MAX_FAILURES_IN_A_ROW = 5
 """Maximum consecutive failures in the second pass, without a graded row in between, before it ends."""
-NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, ErrorKind.CANCELLED})
+NOT_GRADED = frozenset({ErrorKind.BUDGET, ErrorKind.STORE, *UNGRADED})
 """Failures of the run rather than of the grader: the row was never sent to it."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.core.discovery import load_modules
 from workbench.judges import kinds
-from workbench.judges.budget import PRICES, Budget, BudgetError, Price
+from workbench.judges.budget import Budget, BudgetError
 from workbench.judges.cache import ReplyStore
 from workbench.judges.kinds import Judge
 from workbench.judges.kinds.agent_judge import AgentJudge
@@ -19,6 +19,7 @@ from workbench.judges.kinds.rag import AnswerRelevancyJudge, ContextRelevancyJud
 from workbench.judges.kinds.row_rubric import RowRubric
 from workbench.judges.kinds.rubric import RubricJudge
 from workbench.judges.openai_client import OpenAIClient
+from workbench.judges.prices import PRICES, Price, set_prices
 from workbench.judges.protocol import (
     ChatClient,
     JudgeKeyError,
@@ -72,4 +73,5 @@ __all__ = [
     "ScoreJudge",
     "ScriptedClient",
     "Usage",
+    "set_prices",
 ]

@@ -1,142 +1,19 @@
-"""A run's budget, the list prices of models, and the estimate of a request's cost before it is sent."""
+"""A run's budget, and the estimate of a request's cost before it is sent."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
-from datetime import date, timedelta
 from typing import Any
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind
 from workbench.graders.base import is_number
+from workbench.judges.images import IMAGE_TOKENS, TYPICAL_IMAGE_CHARACTERS, without_images
+from workbench.judges.prices import Price, price_of
 from workbench.judges.protocol import ANSWER_LIMITS, ChatClient, Messages, Usage, sent_settings
-
-_MAX_AGE = timedelta(days=180)
-"""Age above which a run reports that its prices are old: providers changed their prices about twice a year in 2026."""
-_today = date.today  # replaced by tests
-
-
-@dataclass(frozen=True)
-class Price:
-    """List price of a model.
-
-    Attributes:
-        input: US dollars per million tokens of the request.
-        output: US dollars per million tokens of the reply, thinking included.
-        read: Day on which it was read from the provider's list; None for a user's price, which never counts as old.
-    """
-
-    input: float
-    output: float
-    read: date | None = field(default=None, compare=False, repr=False)
-
-    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """US dollars for one reply. Discounts, such as those for cached input, are not included."""
-        return round((prompt_tokens * self.input + completion_tokens * self.output) / 1e6, 12)
-
-
-_READ = date(2026, 10, 3)
-# US dollars per million tokens of the request, and of the reply.
-_LIST_PRICES: dict[str, tuple[float, float]] = {
-    # OpenAI: developers.openai.com/api/docs/pricing, standard tier, up to 272,000 tokens of input.
-    "gpt-6-astra": (10.00, 50.00),
-    "gpt-6.1-sol": (2.00, 10.00),
-    "gpt-6-sol": (2.00, 10.00),
-    "gpt-6-luna": (0.10, 0.50),
-    "gpt-5.6-sol": (5.00, 30.00),  # 4.00 and 20.00 was promised until 21 November 2026 only
-    "gpt-5.6-terra": (2.00, 12.00),
-    "gpt-5.6-luna": (0.20, 1.20),
-    "gpt-5.5": (5.00, 30.00),
-    "gpt-5.5-pro": (30.00, 180.00),
-    "gpt-5.4": (2.50, 15.00),
-    "gpt-5.4-mini": (0.75, 4.50),
-    "gpt-5.4-nano": (0.20, 1.25),
-    "gpt-5.2": (1.75, 14.00),
-    "gpt-5.1": (1.25, 10.00),
-    "gpt-5": (1.25, 10.00),
-    "gpt-5-mini": (0.25, 2.00),
-    "gpt-5-nano": (0.05, 0.40),
-    "gpt-4.1": (2.00, 8.00),
-    "gpt-4.1-mini": (0.40, 1.60),
-    "gpt-4.1-nano": (0.10, 0.40),
-    "gpt-4o": (2.50, 10.00),
-    "gpt-4o-mini": (0.15, 0.60),
-    "o1": (15.00, 60.00),
-    "o3": (2.00, 8.00),
-    "o3-mini": (1.10, 4.40),
-    "o4-mini": (1.10, 4.40),
-    # Anthropic: platform.claude.com/docs/en/about-claude/pricing.
-    "claude-fable-5-1": (10.00, 50.00),
-    "claude-fable-5": (10.00, 50.00),
-    "claude-opus-5-5": (4.00, 20.00),
-    "claude-opus-5": (5.00, 25.00),
-    "claude-opus-4-8": (5.00, 25.00),
-    "claude-opus-4-7": (5.00, 25.00),
-    "claude-opus-4-6": (5.00, 25.00),
-    "claude-opus-4-5": (5.00, 25.00),
-    "claude-sonnet-5-5": (2.00, 10.00),
-    "claude-sonnet-5": (2.00, 10.00),
-    "claude-sonnet-4-6": (3.00, 15.00),
-    "claude-sonnet-4-5": (3.00, 15.00),
-    "claude-haiku-4-5": (1.00, 5.00),
-    # Google: ai.google.dev/gemini-api/docs/pricing, paid tier, up to 200,000 tokens of input.
-    "gemini-3.8-flash": (1.50, 7.50),  # half of it until 31 December 2026
-    "gemini-3.6-flash": (1.50, 7.50),  # half of it until 31 December 2026
-    "gemini-3.5-flash": (1.50, 9.00),
-    "gemini-3.5-flash-lite": (0.30, 2.50),
-    "gemini-3.1-pro-preview": (2.00, 12.00),
-    "gemini-2.5-pro": (1.25, 10.00),
-    "gemini-2.5-flash": (0.30, 2.50),
-    "gemini-2.5-flash-lite": (0.10, 0.40),
-}
-
-PRICES: dict[str, Price] = {
-    **{model: Price(*prices, read=_READ) for model, prices in _LIST_PRICES.items()},
-    "claude-haiku-5-5": Price(0.10, 0.50, read=date(2026, 10, 16)),  # up to 100,000 tokens of input
-    "gpt-6.1-terra": Price(1.00, 5.00, read=date(2026, 10, 27)),  # up to 272,000 tokens of input
-}
-"""Price by model, as the providers' lists had them on the day in `Price.read`, taken from dated public copies of these
-lists (the price data of github.com/SergeevDmitry/llm-kit of 3 October 2026, and for the two newest models the releases
-of github.com/TheKrush/PromptFuel). Temporary discounts are left out, so that a budget is not exceeded when they end.
-
-Add your prices: `PRICES["my-model"] = Price(input=0.2, output=0.8)`; `Price(0, 0)` for a server that you run."""
-
-_SNAPSHOT = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8}|\d\d-\d{4}|\d{3,4})\Z")
-"""How providers end the name of a snapshot: with a date or number. Another version, such as 4-5 for 4, is not a snapshot."""
-
-
-def price_of(model: str) -> Price | None:
-    """A model's price. A dated snapshot has the price of its model; a provider's prefix ("openai/") is ignored.
-
-    Returns:
-        None if the table does not have it.
-
-    Example:
-        >>> price_of("openai/gpt-4o-mini-2024-07-18")
-        Price(input=0.15, output=0.6)
-        >>> price_of("gpt-4o-audio") is None
-        True
-    """
-    for name in (model, model.rpartition("/")[2]):
-        for listed_name in (name, _SNAPSHOT.sub("", name)):
-            if listed_name in PRICES:
-                return PRICES[listed_name]
-    return None
-
-
-def old_prices_note(models: Iterable[str]) -> str:
-    """A note for a run of these models if a price is older than 180 days; otherwise ""."""
-    dates = [price.read for price in map(price_of, models) if price is not None and price.read is not None]
-    if not dates or _today() - min(dates) <= _MAX_AGE:
-        return ""
-    return (
-        f"Prices in wb.judges.PRICES were read on {min(dates)}, more than {_MAX_AGE.days} days ago; the cost of this run uses them. "
-        'Look up current prices and set them: wb.judges.PRICES["my-model"] = wb.judges.Price(input=..., output=...).'
-    )
 
 
 class BudgetError(WorkbenchError, RuntimeError):
@@ -171,7 +48,8 @@ class Budget:
     A request that may cost more than the remaining budget fails its row, and the run continues with rows that fit. The
     run ends when not even the smallest request so far fits; a note gives the remaining amount.
 
-    Prices are those in `PRICES`, which contains no surcharge for very long requests. Replies from a store cost nothing;
+    Prices are those in `PRICES`, which contains no surcharge for very long requests; a reservation counts every token
+    at the dearest price of input, cached or not. Replies from a store cost nothing;
     if a server does not count tokens, they are estimated by length. A request that fails counts as a call and costs what
     the server counted. Whether a server charges for a reply that never arrived is unknown: in money and tokens
     `OpenAIClient` counts each try that timed out or was disconnected at its maximum cost, and a note gives their number.
@@ -326,7 +204,7 @@ class CostEstimator:
         else:
             prompt_tokens = question.characters / CHARACTERS_PER_TOKEN
             answer_tokens = float(_ANSWER_TOKENS)
-        money = 0.0 if question.price is None else question.price.of(prompt_tokens, answer_tokens)
+        money = 0.0 if question.price is None else question.price.max_of(prompt_tokens, answer_tokens)
         fee = self.extra_fee.get(question.model, 0.0)
         return Amount(question.calls, prompt_tokens + answer_tokens, money + fee)
 
@@ -384,16 +262,17 @@ def pending_question(
     """
     sent = sent_settings(client, settings)
     tools, model = sent.get("tools"), str(sent.get("model") or "")
-    characters = sum(
+    messages, n_images = without_images(messages)
+    characters = n_images * TYPICAL_IMAGE_CHARACTERS + sum(
         len(message.get("content") or "") if set(message) <= {"role", "content"} else len(str(message))
         for message in messages
     )
     characters += len(str(tools)) if tools else 0
-    size = _max_prompt_bytes(messages, sent) if with_size else 0
-    return PendingQuestion(characters, _answer_limit(sent), price_of(model), size, model)
+    size = _max_prompt_bytes(messages, sent) + n_images * IMAGE_TOKENS if with_size else 0
+    return PendingQuestion(characters, answer_limit(sent), price_of(model), size, model)
 
 
-def _answer_limit(sent: Mapping[str, Any]) -> int | None:
+def answer_limit(sent: Mapping[str, Any]) -> int | None:
     """Maximum tokens of all replies to a request together; None for no limit."""
     limits = [int(sent[name]) for name in ANSWER_LIMITS if sent.get(name)]
     answers = sent.get("n")

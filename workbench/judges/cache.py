@@ -47,6 +47,15 @@ class ClaimingReplyStore(ReplyStore, Protocol):
         ...
 
 
+@runtime_checkable
+class ForgettingReplyStore(ReplyStore, Protocol):
+    """A store that may have replies that no judge has parsed yet: those of a batch."""
+
+    def forget(self, key: str) -> None:
+        """Delete a reply that could not be parsed, without waiting."""
+        ...
+
+
 def content_key(server: str, messages: Messages, settings: Mapping[str, Any]) -> str:
     """The key of a request: 64 hexadecimal digits of BLAKE2b over the server, the messages and the settings.
 

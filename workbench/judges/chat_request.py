@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import Mapping
@@ -11,8 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.graders.concurrent_rows import in_second_pass
+from workbench.judges.budget import answer_limit
+from workbench.judges.images import TYPICAL_IMAGE_CHARACTERS, without_images
 from workbench.judges.judge_run import check_running, count_as_waiting, server_state
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
+from workbench.judges.rate_limit import RateLimit, rate_window
+from workbench.judges.request_headers import RequestExtras
 from workbench.judges.response import (
     RequestFailedError,
     RequestFault,
@@ -21,6 +26,7 @@ from workbench.judges.response import (
     hide_secrets_in_reply,
     refusal_fault,
 )
+from workbench.judges.responses_api import APIS, capabilities_key, chat_completion, response_request
 from workbench.judges.server import (
     Capabilities,
     Connection,
@@ -99,16 +105,29 @@ class _RetryState:
 
 @dataclass
 class ChatRequest:
-    """One request for a chat completion."""
+    """One request for a chat completion.
+
+    Attributes:
+        connection: Of the client, on this event loop.
+        body: The request, with the settings as the judge wants them.
+        target: The server and model.
+        timeout: Seconds one try may take.
+        extras: Headers and query parameters of the client.
+        rate: The client's requests and tokens per minute; None for no limit.
+        api: The form in which it is sent, a key of `APIS`.
+    """
 
     connection: Connection
     body: Mapping[str, Any]
     target: RequestTarget
     timeout: float
+    extras: RequestExtras = field(default_factory=RequestExtras)
+    rate: RateLimit | None = None
+    api: str = "chat"
 
     async def send(self, max_retries: int, patience: float) -> Reply:
         """Try until there is a reply, a permanent fault, or no try left."""
-        capabilities = capabilities_of(self.target.address, self.target.model)
+        capabilities = capabilities_of(capabilities_key(self.target.address, self.api), self.target.model)
         tries = _RetryState(max_retries, patience)
         server = server_state(self.target.address)
         while True:
@@ -119,7 +138,7 @@ class ChatRequest:
                 async with self.connection.limit:
                     check_running()  # the run may have been stopped while this waited for its turn
                     sent_at = server.clock()
-                    reply = await self._send_once(sent)
+                    reply = await self._send_in_turn(sent)
             except RequestFailedError as failure:
                 fault = failure.fault
                 self._record_fault(fault, server)
@@ -190,6 +209,23 @@ class ChatRequest:
         with count_as_waiting() if fault.overloaded or outage else nullcontext():
             await asyncio.sleep(wait)
 
+    async def _send_in_turn(self, sent: Mapping[str, Any]) -> Reply:
+        """Send when the client's requests and tokens per minute allow it."""
+        if self.rate is None:
+            return await self._send_once(sent)
+        window = rate_window(self.target.address)
+        messages, n_images = without_images(sent["messages"])
+        text = json.dumps({**sent, "messages": messages}, default=str)
+        characters = len(text) + n_images * TYPICAL_IMAGE_CHARACTERS
+        async with window.turn(self.rate, characters, answer_limit(sent)) as entry:
+            try:
+                reply = await self._send_once(sent)
+            except RequestFailedError as failure:
+                window.settle(entry, failure.fault.usage)
+                raise
+            window.settle(entry, reply.usage)
+        return reply
+
     async def _send_once(self, sent: Mapping[str, Any]) -> Reply:
         start = time.perf_counter()
         answer = await self._answer_or_fault(sent)
@@ -197,15 +233,17 @@ class ChatRequest:
             # Not inside `except`: the package's error would become its context, and contains the request with the key.
             # Some programs pickle contexts, too, such as Dask's.
             raise RequestFailedError(answer)
-        return read_completion(answer, self.target, time.perf_counter() - start)
+        completion = answer if self.api == "chat" else chat_completion(answer)
+        return read_completion(completion, self.target, time.perf_counter() - start)
 
     async def _answer_or_fault(self, sent: Mapping[str, Any]) -> Any:
+        body = dict(sent) if self.api == "chat" else response_request(sent)
         try:
             # The package's timeout limits only the wait for the next bytes: a slow drip would never end.
             async with asyncio.timeout(self.timeout):
                 # Not `chat.completions.create`: its validation of both bodies takes longer than the request.
                 return await self.connection.client.post(
-                    "/chat/completions", body=dict(sent), cast_to=object, options=self._options()
+                    APIS[self.api], body=body, cast_to=object, options=self._options()
                 )
         except Exception as error:  # noqa: BLE001 (the package's transports raise their own exceptions)
             return fault_of(error, self.target)
@@ -213,13 +251,15 @@ class ChatRequest:
     def _options(self) -> dict[str, Any]:
         # No retries by the package: it has no budgets and cannot stop with a run.
         # No redirects: they would send the key and the rows to an address that the user did not choose.
+        own, query = self.extras.resolved(self.target.address)
+        headers: dict[str, Any] = dict(own)
         options: dict[str, Any] = {"timeout": self.timeout, "max_retries": 0, "follow_redirects": False}
-        if not self.target.key:
+        if not self.target.key and not self.extras.has_authorization:
             from openai import Omit
 
             # Otherwise the placeholder for a missing key would be sent as a key.
-            options["headers"] = {"Authorization": Omit()}
-        return options
+            headers["Authorization"] = Omit()
+        return {**options, "headers": headers, "params": query}
 
 
 def _wait_after(fault: RequestFault, first_wait: float, attempt: int) -> float:
@@ -302,5 +342,12 @@ def _usage(answer: Mapping[str, Any]) -> Usage | None:
     usage = answer.get("usage")
     if not isinstance(usage, Mapping):
         return None
-    prompt_tokens, completion_tokens = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-    return Usage(prompt_tokens, completion_tokens, usage.get("cost")).plausible()
+    details = usage.get("prompt_tokens_details")
+    cache = details if isinstance(details, Mapping) else {}
+    return Usage(
+        usage.get("prompt_tokens") or 0,
+        usage.get("completion_tokens") or 0,
+        usage.get("cost"),
+        cache.get("cached_tokens") or 0,
+        cache.get("cache_write_tokens") or 0,
+    ).plausible()

@@ -12,6 +12,8 @@ from workbench.core.errors import FormatError, SamplesError
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.data.samples.sample import digest_of
+from workbench.graders.base import as_sample
+from workbench.judges.images import with_images
 from workbench.judges.protocol import Messages, Reply
 from workbench.judges.verdicts import AnswerError
 
@@ -82,7 +84,7 @@ def reply_text(example: Mapping[str, Any]) -> str:
 
 
 def show_examples(cls: J) -> J:
-    """Class decorator: put the judge's examples before the last message of every request that the class itself makes."""
+    """Class decorator: put the judge's examples before the last message of every request of the class, and images into it."""
     for name in ("preview", "questions"):
         method = vars(cls).get(name)
         if method is not None and not getattr(method, "__isabstractmethod__", False):
@@ -95,10 +97,14 @@ def _showing(method: Callable[..., Any]) -> Callable[..., Any]:
     def shown(self: Any, sample: Any) -> Any:
         requests = method(self, sample)
         shots = _shots(self)
-        if not shots or not requests:
+        if not requests or not (shots or self.images):
             return requests
-        is_list = isinstance(requests[0], list)
-        return [_with_shots(one, shots) for one in requests] if is_list else _with_shots(requests, shots)
+
+        def complete(messages: Messages) -> Messages:
+            messages = _with_shots(messages, shots) if shots else messages
+            return with_images(messages, as_sample(sample), self.images)
+
+        return list(map(complete, requests)) if isinstance(requests[0], list) else complete(requests)
 
     return shown
 
@@ -116,7 +122,7 @@ def _shots(judge: Any) -> Messages:
         return []
     known: Messages | None = vars(judge).get("_shots")
     if known is None:
-        bare = replace(judge, examples=())
+        bare = replace(judge, examples=(), images="")
         known = []
         for example in judge.examples:
             content = bare.preview(sample_of(example))[-1]["content"]
@@ -136,7 +142,7 @@ def check_examples(judge: Any) -> None:
     """
     if judge.has_own_examples or not judge.examples:
         return
-    bare = replace(judge, examples=())
+    bare = replace(judge, examples=(), images="")
     for at, example in enumerate(judge.examples):
         sample = sample_of(example)
         try:

@@ -9,12 +9,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind, Grade, GradeError
-from workbench.judges.budget import check_priced, old_prices_note, pending_question
-from workbench.judges.cache import ClaimingReplyStore, ReplyStore, UnstoredAnswerLimit, content_key
+from workbench.judges.batch_queue import BatchClient, BatchQueue, PendingError
+from workbench.judges.budget import check_priced, pending_question
+from workbench.judges.cache import (
+    ClaimingReplyStore,
+    ForgettingReplyStore,
+    ReplyStore,
+    UnstoredAnswerLimit,
+    content_key,
+)
+from workbench.judges.prices import old_prices_note
 from workbench.judges.protocol import (
     ChatClient,
     JudgeServerError,
@@ -90,9 +98,11 @@ class JudgeRun:
     Attributes:
         spending: The amount spent, and its limit.
         replies: The store of replies; None for no store.
+        queue: Collects the requests for a batch; None to send them now.
         stopped: Whether the run is to stop: then no more requests are sent.
         repeat: Which grade of every row is requested, 0 for the first; replies to one repeat are not used for another.
         waiting: Number of requests that wait because their server is overloaded or unreachable.
+        rate_limited: Number of requests that wait because of a client's requests or tokens per minute.
         servers: The state of each server, by its address.
         store_errors: Why replies could not be stored, one text each. Their grades count, since they were paid for; but
             no more requests are sent, since the next run would have to pay for them again.
@@ -100,10 +110,12 @@ class JudgeRun:
 
     spending: Spending = field(default_factory=Spending)
     replies: ReplyStore | None = None
+    queue: BatchQueue | None = None
     stopped: Callable[[], bool] = lambda: False
     repeat: int = 0
     store_errors: list[str] = field(default_factory=list)
     waiting: int = 0
+    rate_limited: int = 0
     servers: dict[str, ServerState] = field(default_factory=dict)
     _in_flight: dict[str, asyncio.Future[Reply | None]] = field(default_factory=dict)
     _unconfirmed: dict[int, _Unconfirmed] = field(default_factory=dict)
@@ -112,6 +124,7 @@ class JudgeRun:
     _returned_repeats: dict[str, list[int]] = field(default_factory=dict)
     _unstored_limits: dict[int, UnstoredAnswerLimit] = field(default_factory=dict)
     _models_priced_by_table: set[str] = field(default_factory=set)
+    _from_batch: dict[int, tuple[Reply, str]] = field(default_factory=dict)
 
     async def ask(self, client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
         """A reply, from the store if available; two rows with equal concurrent requests send one."""
@@ -165,6 +178,8 @@ class JudgeRun:
         concurrency = int(getattr(client, "concurrency", 0)) or _DEFAULT_CONCURRENCY
         unstored_limit = self._unstored_limits.setdefault(id(client), UnstoredAnswerLimit(concurrency))
         while (stored := await self._stored(key)) is None:
+            if self.queue is not None and isinstance(client, BatchClient):
+                self._put_into_queue(self.queue, key, client, messages, settings)
             await unstored_limit.acquire()
             try:
                 self._check_store()  # again: it may have failed while this request waited
@@ -181,7 +196,28 @@ class JudgeRun:
             self.check_running()
             await asyncio.sleep(_CLAIM_INTERVAL)
         self._answer_waiters(key, stored)
-        return self._from_store(stored), None
+        reply = self._from_store(stored)
+        if stored.raw.get("batch"):
+            # Stored before a judge could parse it. The reply too, so that its id is not given to another one.
+            self._from_batch[id(reply)] = reply, key
+        return reply, None
+
+    def _put_into_queue(
+        self, queue: BatchQueue, key: str, client: Any, messages: Messages, settings: dict[str, Any]
+    ) -> NoReturn:
+        """Put a request into the batch of this run, and fail its row.
+
+        Raises:
+            PendingError: It is in this batch, or in an earlier one.
+            BudgetError: It does not fit into the budget.
+        """
+        if queue.is_new(key):
+            question = pending_question(client, messages, settings, with_size=self.spending.limits_cost)
+            if self.spending.budget is not None:
+                check_priced(self.spending.budget, question.model)
+            self.spending.commit(question)
+            queue.add(key, client, messages, settings)
+        raise PendingError("not graded yet: its request is in a batch")
 
     async def _stored(self, key: str) -> Reply | None:
         assert self.replies is not None
@@ -217,7 +253,7 @@ class JudgeRun:
 
     def _return_repeat(self, question_key: str, repeat: int) -> None:
         """Let the number of a repeat that got no reply be used again, so that stored repeats have no gaps."""
-        if question_key in self._repeats:
+        if question_key in self._repeats and self.queue is None:
             insort(self._returned_repeats.setdefault(question_key, []), repeat)
 
     def _answer_waiters(self, key: str, reply: Reply | None) -> None:
@@ -228,6 +264,7 @@ class JudgeRun:
     async def confirm(self, replies: list[Reply]) -> None:
         """Store replies that their judge could parse; returns when they would survive the end of the process."""
         for reply in replies:
+            self._from_batch.pop(id(reply), None)
             if (unconfirmed := self._unconfirmed.pop(id(reply), None)) is not None:
                 assert self.replies is not None
                 try:
@@ -242,6 +279,9 @@ class JudgeRun:
     def discard(self, replies: list[Reply]) -> None:
         """Discard replies that were not confirmed; rows that wait for them send their own requests."""
         for reply in replies:
+            _, batched_key = self._from_batch.pop(id(reply), (None, ""))
+            if batched_key and isinstance(self.replies, ForgettingReplyStore):
+                self.replies.forget(batched_key)
             if (unconfirmed := self._unconfirmed.pop(id(reply), None)) is not None:
                 self._release(unconfirmed.answer_key)
                 self._answer_waiters(unconfirmed.answer_key, None)
@@ -319,15 +359,23 @@ def server_state(address: str) -> ServerState:
 @contextmanager
 def count_as_waiting() -> Iterator[None]:
     """Count this task's request in `JudgeRun.waiting`."""
-    judge_run = _judge_run.get()
-    if judge_run is None:
-        yield
-        return
+    judge_run = _judge_run.get() or JudgeRun()  # outside a run a value that is not read
     judge_run.waiting += 1
     try:
         yield
     finally:
         judge_run.waiting -= 1
+
+
+@contextmanager
+def count_as_rate_limited() -> Iterator[None]:
+    """Count this task's request in `JudgeRun.rate_limited`."""
+    judge_run = _judge_run.get() or JudgeRun()
+    judge_run.rate_limited += 1
+    try:
+        yield
+    finally:
+        judge_run.rate_limited -= 1
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import json
 import os
 import weakref
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from functools import cache
+from dataclasses import KW_ONLY, dataclass, field, fields
+from functools import cache, partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -19,8 +19,11 @@ from workbench.core import background
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.packages import needed_packages
+from workbench.core.python_text import cached_property
+from workbench.graders.base import is_number
 from workbench.judges.chat_request import ChatRequest
 from workbench.judges.protocol import (
+    DELIVERY,
     JudgeKeyError,
     Messages,
     NoModelError,
@@ -28,43 +31,59 @@ from workbench.judges.protocol import (
     check_request,
     merge_settings,
 )
+from workbench.judges.rate_limit import RateLimit
+from workbench.judges.request_headers import RequestExtras
 from workbench.judges.response import (
     AnswerTooLargeError,
     PackedAnswerError,
     RequestTarget,
     register_key_variable,
 )
-from workbench.judges.server import AdaptiveLimit, Connection
+from workbench.judges.responses_api import APIS, capabilities_key, response_request
+from workbench.judges.server import AdaptiveLimit, Connection, capabilities_of
 
 MAX_ANSWER_BYTES = 4 * 2**20
 """Maximum bytes of a response. Workbench limit: about eight times the longest reply of 2026."""
 
 
-def new_client(address: str) -> Any:
-    """A client of the server at this address that does not retry; its key is set before each request."""
+def new_client(address: str, *, max_bytes: int = MAX_ANSWER_BYTES, max_retries: int = 0) -> Any:
+    """A client of the openai package for the server at this address; its key is set before each request.
+
+    Args:
+        address: The server's URL.
+        max_bytes: Maximum bytes of a response.
+        max_retries: Tries of the package after a transient fault; chat requests have their own.
+    """
     with needed_packages():
         import openai
 
-    hooks: dict[str, Any] = {"response": [_limit_size]}
+    settings: dict[str, Any] = {
+        "event_hooks": {"response": [partial(_limit_size, max_bytes=max_bytes)]},
+        "follow_redirects": False,
+    }
     try:
-        http = openai.DefaultAioHttpClient(event_hooks=hooks)
+        http = openai.DefaultAioHttpClient(**settings)
     except (RuntimeError, AttributeError):  # no aiohttp, or a package too old to have a transport for it
-        http = openai.DefaultAsyncHttpxClient(event_hooks=hooks)
+        http = openai.DefaultAsyncHttpxClient(**settings)
     # A compressed response could unpack to a thousand times the bytes that were counted.
     uncompressed = {"Accept-Encoding": "identity"}
     return openai.AsyncOpenAI(
-        api_key="none", base_url=address, http_client=http, max_retries=0, default_headers=uncompressed
+        api_key="none",
+        base_url=address,
+        http_client=http,
+        max_retries=max_retries,
+        default_headers=uncompressed,
     )
 
 
-async def _limit_size(response: Any) -> None:
-    """Read at most `MAX_ANSWER_BYTES` bytes of a response; its headers are not trusted."""
+async def _limit_size(response: Any, max_bytes: int) -> None:
+    """Read at most this number of bytes of a response; its headers are not trusted."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity"}:
         raise PackedAnswerError(
             f"compressed as {encoding[:40]}, which was not requested and may have any size"
         )
-    response.stream = _counting_stream(response.stream.__class__)(response.stream)
+    response.stream = _counting_stream(response.stream.__class__)(response.stream, max_bytes)
 
 
 @cache
@@ -74,15 +93,15 @@ def _counting_stream(stream_class: Any) -> Any:
     base_class = next(base for base in stream_class.__mro__ if base.__name__ == "AsyncByteStream")
 
     class CountingStream(base_class):  # type: ignore[misc, valid-type]
-        def __init__(self, inner: Any) -> None:
-            self._inner = inner
+        def __init__(self, inner: Any, max_bytes: int) -> None:
+            self._inner, self._max_bytes = inner, max_bytes
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             size = 0
             async for chunk in self._inner:
                 size += len(chunk)
-                if size > MAX_ANSWER_BYTES:
-                    raise AnswerTooLargeError(f"more than {MAX_ANSWER_BYTES:,} bytes")
+                if size > self._max_bytes:
+                    raise AnswerTooLargeError(f"more than {self._max_bytes:,} bytes")
                 yield chunk
 
         async def aclose(self) -> None:
@@ -120,6 +139,14 @@ class OpenAIClient:
         models: Further settings by model's name, sent with every request to it, such as
             `{"qwen3-8b": {"top_p": 0.8, "extra_body": {"chat_template_kwargs": {"enable_thinking": False}}}}`.
             They override the judge's settings.
+        api: Form of the requests: "chat" (chat completions), which most servers have, or "responses" (OpenAI's Responses API).
+        headers: Headers of every request, such as `{"api-key": "$AZURE_OPENAI_API_KEY"}`. `$NAME` is an environment variable,
+            read for each request; a header for a key needs one.
+        query: Query parameters of every request, such as `{"api-version": "2024-10-21"}`; with variables as `headers`.
+        requests_per_minute: Maximum requests in any 60 seconds, retries included; None for no limit. All judges of this
+            process that call this server share the window.
+        tokens_per_minute: The same for tokens of requests and replies; a request counts at what it may take, then at
+            what it took.
         concurrency: Maximum number of requests in flight.
         timeout: Seconds one try may take, from the first byte to the last.
         max_retries: Tries after the first, for transient faults.
@@ -136,6 +163,11 @@ class OpenAIClient:
     key_variable: str = "OPENAI_API_KEY"
     _: KW_ONLY
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    api: str = "chat"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     concurrency: int = 64
     timeout: float = 120.0
     max_retries: int = 5
@@ -149,10 +181,17 @@ class OpenAIClient:
     def __post_init__(self) -> None:
         # Copies: replies are stored under these settings, which must not change without the client's knowledge.
         object.__setattr__(self, "models", {name: dict(own) for name, own in self.models.items()})
+        object.__setattr__(self, "headers", dict(self.extras.headers))
+        object.__setattr__(self, "query", dict(self.extras.query))
+        if self.api not in APIS:
+            raise FormatError("unknown api of a client", found=repr(self.api)[:80], expected=", ".join(APIS))
         _check_address(self.address)
         register_key_variable(self.key_variable)
         for name in ("timeout", "patience"):
             _check(getattr(self, name) > 0, f"{name} must be above 0 seconds", getattr(self, name))
+        for name in ("requests_per_minute", "tokens_per_minute"):
+            value = getattr(self, name)
+            _check(value is None or (is_number(value) and value >= 1), f"{name} must be 1 or more", value)
         _check(self.concurrency >= 1, "concurrency must be 1 or more", self.concurrency)
         _check(self.max_retries >= 0, "max_retries must be 0 or more", self.max_retries)
 
@@ -162,8 +201,12 @@ class OpenAIClient:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the connections."""
-        fields = ("base_url", "key_variable", "models", "concurrency", "timeout", "max_retries", "patience")
-        return (_unpickled, ({name: getattr(self, name) for name in fields},))
+        return (_unpickled, ({f.name: getattr(self, f.name) for f in fields(self) if f.init},))
+
+    @cached_property
+    def extras(self) -> RequestExtras:
+        """The headers and query parameters of every request."""
+        return RequestExtras(self.headers, self.query)
 
     @property
     def address(self) -> str:
@@ -172,11 +215,15 @@ class OpenAIClient:
 
     def content(self, model: str) -> str:
         """What a reply depends on apart from the request: the server, and the client's settings for the model."""
-        return json.dumps([self.address.rstrip("/"), self.models.get(model, {})], sort_keys=True, default=str)
+        # Further parts only if they are set, so that replies stored before are found.
+        parts = [self.address.rstrip("/"), self.models.get(model, {}), *self.extras.content()]
+        parts += [] if self.api == "chat" else [self.api]
+        return json.dumps(parts, sort_keys=True, default=str)
 
     def check_ready(self) -> None:
-        """Raise if there is no key. See `Judge.check_ready`."""
+        """Raise if a key is not set. See `Judge.check_ready`."""
         self._key()
+        self.extras.resolved(self.address)
 
     def _key(self) -> str:
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
@@ -196,11 +243,42 @@ class OpenAIClient:
         limits = {name: request.pop(name, None) for name in ("timeout", "max_retries")}
         timeout = self.timeout if limits["timeout"] is None else limits["timeout"]
         max_retries = self.max_retries if limits["max_retries"] is None else limits["max_retries"]
-        target = RequestTarget(self.address, str(request.get("model") or ""), self._key(), self.key_variable)
+        target = self.target(str(request.get("model") or ""))
         if not target.model:
             raise NoModelError.at(self.address)
-        chat_request = ChatRequest(self._connection(target.key), request, target, timeout)
+        rate = RateLimit(self.requests_per_minute, self.tokens_per_minute)
+        chat_request = ChatRequest(
+            self._connection(target.key),
+            request,
+            target,
+            timeout,
+            self.extras,
+            None if rate == RateLimit() else rate,
+            self.api,
+        )
         return await chat_request.send(max_retries, self.patience)
+
+    def target(self, model: str) -> RequestTarget:
+        """The server and model of a request, with the key.
+
+        Raises:
+            JudgeKeyError: The variable of the key is not set.
+        """
+        return RequestTarget(self.address, model, self._key(), self.key_variable)
+
+    def batch_body(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a request of a batch: what this process knows that the model lacks is left out.
+
+        Raises:
+            NoModelError: No model is named.
+            FormatError: A setting that may not be sent.
+        """
+        request = self._request(messages, settings)
+        request = {name: value for name, value in request.items() if name not in DELIVERY}
+        if not request.get("model"):
+            raise NoModelError.at(self.address)
+        sent = capabilities_of(capabilities_key(self.address, self.api), str(request["model"])).adapt(request)
+        return sent if self.api == "chat" else response_request(sent)
 
     def _request(self, messages: Messages, settings: Mapping[str, Any]) -> dict[str, Any]:
         check_request(settings)
@@ -304,8 +382,9 @@ def _check_address(address: str) -> None:
         raise FormatError(
             "base_url may not contain a name or password", hint="put the key into key_variable's variable"
         )
-    if parts.path.rstrip("/").endswith("/chat/completions"):
-        raise FormatError("base_url ends before /chat/completions", found=address[:80])
+    for path in APIS.values():
+        if parts.path.rstrip("/").endswith(path):
+            raise FormatError(f"base_url ends before {path}", found=address[:80])
     if parts.query or parts.fragment:
         raise FormatError(
             "base_url may not have a query: error messages would show it",
@@ -322,5 +401,7 @@ def _sendable(messages: Messages) -> Messages:
             name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
             for name, value in message.items()
         }
+        if not isinstance(message.get("content"), list)
+        else {**message, "content": _sendable(message["content"])}
         for message in messages
     ]

@@ -93,6 +93,10 @@ class StoppedError(JudgeServerError):
     kind = ErrorKind.CANCELLED
 
 
+class SampleError(Exception):
+    """A sample lacks something that the judge's request needs; the message names it."""
+
+
 @dataclass(frozen=True)
 class Usage:
     """What a reply cost.
@@ -101,15 +105,19 @@ class Usage:
         prompt_tokens: Tokens of the request.
         completion_tokens: Tokens of the reply, thinking included.
         cost: US dollars, if the server reports it.
+        cached_tokens: Those of `prompt_tokens` that the server read from its cache.
+        cache_write_tokens: Those of `prompt_tokens` that it stored there.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = None
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
     @property
     def tokens(self) -> int:
-        """The sum of both."""
+        """Those of request and reply together."""
         return self.prompt_tokens + self.completion_tokens
 
     def plausible(self) -> Usage:
@@ -118,8 +126,25 @@ class Usage:
         is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
         possible = is_number and 0 <= cost < _IMPLAUSIBLE_DOLLARS  # type: ignore[operator]
         prompt_tokens = _plausible_count(self.prompt_tokens)
-        completion_tokens = _plausible_count(self.completion_tokens)
-        return Usage(prompt_tokens, completion_tokens, float(cost or 0.0) if possible else None)
+        cached_tokens = min(prompt_tokens, _plausible_count(self.cached_tokens))
+        return Usage(
+            prompt_tokens,
+            _plausible_count(self.completion_tokens),
+            float(cost or 0.0) if possible else None,
+            cached_tokens,
+            min(prompt_tokens - cached_tokens, _plausible_count(self.cache_write_tokens)),
+        )
+
+    def plus(self, other: Usage) -> Usage:
+        """The sum; its cost is unknown if one of the two is."""
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            cost,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
 
 
 def _plausible_count(count: Any) -> int:

@@ -42,6 +42,11 @@ _PLACEHOLDERS = re.compile(
 """Keys that the documentation of local servers gives as examples. They are not secret, and occur in many completions."""
 
 
+def looks_like_a_key(text: str) -> bool:
+    """Whether a text contains what looks like a provider's key."""
+    return _KEY_PATTERN.search(text) is not None
+
+
 def hide_secrets(text: str, secrets: Sequence[str]) -> str:
     """A text without the secrets, and without anything that looks like a key.
 

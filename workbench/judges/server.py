@@ -141,7 +141,8 @@ FORMATS = ("json_schema", "json_object", "text")
 _TEXT = len(FORMATS) - 1
 
 _FORMAT_COMPLAINT = re.compile(
-    r"response.?format|json.?(schema|object|mode)|structured.?output|grammar|guided", re.IGNORECASE
+    r"response.?format|text\.format|json.?(schema|object|mode)|structured.?output|grammar|guided",
+    re.IGNORECASE,
 )
 _TEMPERATURE_COMPLAINT = re.compile(
     r"temperature.{0,80}(unsupported|not supported|does not support|only the default)|"

@@ -15,9 +15,8 @@ from workbench.judges.budget import (
     BudgetError,
     CostEstimator,
     PendingQuestion,
-    Price,
-    price_of,
 )
+from workbench.judges.prices import Price, price_of
 from workbench.judges.protocol import JudgeServerError, Usage
 
 _REFUSALS_TO_END = 5
@@ -128,6 +127,28 @@ class Spending:
             self._settled.clear()
             await self._settled.wait()
 
+    def commit(self, question: PendingQuestion) -> None:
+        """Count the maximum cost of a request as spent: it is sent in a batch, after the run.
+
+        Raises:
+            BudgetError: It does not fit into the budget, or its cost has no maximum.
+        """
+        if self.budget is None:
+            return
+        if self._smallest is None or question.max_prompt_tokens < self._smallest.max_prompt_tokens:
+            self._smallest = question
+        if question.answer_limit is None and self.budget.limits_cost:
+            raise BudgetError(
+                "the cost of a batch has no maximum", found="a judge without max_tokens",
+                hint="set max_tokens= on the judge, or give the budget in calls",
+            )  # fmt: skip
+        amount = self._estimator.estimate(question)
+        share = 1.0 if question.price is None else question.price.batch
+        amount = replace(amount, money=amount.money * share)
+        if not self._fits(question, amount, self._spent):
+            raise self._refuse(amount)
+        self._spent, self._refused_in_a_row = self._spent.plus(amount), 0
+
     def _reserve_now(self, question: PendingQuestion, amount: Amount) -> Reservation:
         reservation = Reservation(question, amount)
         self._reservations.add(reservation)
@@ -211,7 +232,7 @@ class Spending:
 
     def _settle(self, reservation: Reservation, usage: Usage) -> None:
         question, price = reservation.question, reservation.question.price
-        table_cost = None if price is None else price.of(usage.prompt_tokens, usage.completion_tokens)
+        table_cost = None if price is None else price.of(usage)
         money = table_cost if usage.cost is None else usage.cost
         self._replace(reservation, Amount(question.calls, usage.tokens, money or 0.0))
         if self._estimator.learn(question, usage, table_cost) and self.budget is not None:
@@ -350,10 +371,7 @@ class QuestionBill:
         """A try's usage plus that of the tries before it."""
         if (before := self.usage) is None:
             return usage
-        now = with_cost(usage, self.question.model)
-        cost = None if before.cost is None or now.cost is None else before.cost + now.cost
-        prompt_tokens = before.prompt_tokens + usage.prompt_tokens
-        return Usage(prompt_tokens, before.completion_tokens + usage.completion_tokens, cost)
+        return before.plus(with_cost(usage, self.question.model))
 
 
 current_bill: ContextVar[QuestionBill | None] = ContextVar("question_bill", default=None)
@@ -385,7 +403,7 @@ def with_cost(usage: Usage, model: str) -> Usage:
     price = None if usage.cost is not None else price_of(model)
     if price is None:
         return usage
-    return replace(usage, cost=price.of(usage.prompt_tokens, usage.completion_tokens))
+    return replace(usage, cost=price.of(usage))
 
 
 def remainder_note(
@@ -423,7 +441,7 @@ def unanswered_note(tries: Amount) -> str:
 
 def answer_limit_note(model: str, price: Price | None, longest_answer: float) -> str:
     """By how much a request without `max_tokens` may exceed the budget."""
-    rate = "" if price is None else f" (${price.of(0, 1_000):.4g} per 1,000 additional tokens)"
+    rate = "" if price is None else f" (${price.max_of(0, 1_000):.4g} per 1,000 additional tokens)"
     return (
         f"{repr(model) if model else 'A judge'} was called without max_tokens: each request in flight may exceed the "
         f"budget by the tokens of its reply beyond the longest reply so far, which had {longest_answer:,.0f} tokens"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -15,30 +14,33 @@ from workbench.core.display_text import did_you_mean
 from workbench.core.errors import ReportError
 from workbench.core.progress import Bar, OnProgress
 from workbench.data.samples import Samples, as_samples
-from workbench.graders import CustomGrader, Grader
+from workbench.graders import CustomGrader
 from workbench.graders.base import is_number
-from workbench.graders.rule_grader import RuleGrader
 from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget, as_budget
 from workbench.judges.kinds import Judge
-from workbench.probes.board import Board, Pair, as_suite, without_prompts
+from workbench.probes.acceptance import AcceptanceRule, rule_of
+from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.column_values import of_columns
 from workbench.probes.controlled import controlled, misnamed
 from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
 from workbench.probes.made_rows import rows_for
+from workbench.probes.partial_credit import form_paid, monotone, paid_for_nothing
 from workbench.probes.probe_basis import Base, establish
 from workbench.probes.probe_case import ProbeCase
-from workbench.probes.references import MOST, AcceptanceRule, rule_of
 from workbench.probes.regression import Again as Again
 from workbench.probes.regression import again as again
 from workbench.probes.result import Probe as Probe
-from workbench.probes.search import attack, form_paid, monotone, universal
+from workbench.probes.row_rules import rules_without_effect
+from workbench.probes.search import attack, universal
 from workbench.probes.shapes import Mined, mine
+from workbench.probes.stated_values import stated_values
 from workbench.probes.tried import Family, TriedText, families, texts_of
 from workbench.probes.variants import VARIANTS as VARIANTS
 from workbench.probes.variants import Variant
 from workbench.probes.variants import variant as variant
 from workbench.probes.verdicts import ProbeVerdicts, verdicts
+from workbench.probes.what_is_read import is_form_check, reads_prompt, same_everywhere
 from workbench.report.digests import fingerprints_of
 from workbench.run.suite import Suite
 
@@ -235,8 +237,10 @@ def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, s
     found = families(plan.board, base, made)
     if found and not plan.judge:
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
+        more += paid_for_nothing(plan.board, base, found)
         found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base)]
-        found += [*controlled(plan.board, base), *misnamed(plan.board, base)]
+        found += [*controlled(plan.board, base), *stated_values(plan.board, base)]
+        found += [*rules_without_effect(plan.board, base), *misnamed(plan.board, base)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 
@@ -309,7 +313,17 @@ def _mined(suite: Suite, columns: Sequence[str]) -> Mined:
         return mined[0]
     joined = {
         name: tuple(dict.fromkeys(item for one in mined for item in getattr(one, name)))
-        for name in ("words", "heaps", "numbers", "keys", "frames", "signs", "missing", "parameters")
+        for name in (
+            "words",
+            "heaps",
+            "numbers",
+            "keys",
+            "frames",
+            "signs",
+            "missing",
+            "parameters",
+            "removed",
+        )
     }
     text = "\n".join(one.text for one in mined)
     return Mined(
@@ -348,96 +362,3 @@ def _count(value: int | None, default: int, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"rows and tries must be whole numbers of at least {least}, not {value!r}")
     return value
-
-
-_MOVED = 24
-"""Texts that are graded in another row too. Workbench default: with 24 equal grades, a grader that distinguishes a tenth of
-the rows is missed in one of 12 cases."""
-_FORM = re.compile(
-    r"(?<![a-z])(?:length|long|longer|short|shorter|brief|concise|lines?|oneliner|words?|characters?|chars?|sentences?|"
-    r"paragraphs?|tokens?|forms?|format(?:s|ted|ting)?|layout|style|ascii|printable|unicode|json|xml|yaml|html|markdown|"
-    r"parses?|parseable|parsable|syntax|uppercase|lowercase|capitals?|punctuation|whitespace|nonempty|empty|blank)(?![a-z])"
-)
-"""Terms by which a grader's name or docstrings show that it checks the form."""
-_FORM_METHODS = re.compile(r"\.is(?:ascii|printable)\(")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_CLASSES = re.compile(r"\[[^\]]*\]|\{[\d,]+\}")
-"""Character classes and counts in a pattern."""
-_WORD = re.compile(r"\w")
-_LEVELS = 2
-"""Maximum number of scores of a check: with more it rewards degrees of the form; with one it checks nothing."""
-
-
-def is_form_check(board: Board) -> bool:
-    """Whether the graders are checks of the form by design, and their scores are those of a check.
-
-    A rule of the workbench is one: its settings define in full what it accepts. Any other grader is one if its name or
-    docstrings describe the form and its text requires no specific word and no reference: a search for "because" may be all that
-    its author has to separate correct from wrong.
-
-    Args:
-        board: The graders, and their grades so far.
-    """
-    leaves = [leaf for entry in board.suite.entries for leaf in _leaves(entry.grader)]
-    if all(isinstance(leaf, RuleGrader) for leaf in leaves):
-        return True
-    scores = {round(one.score, 9) for one in board.outcomes.values() if not math.isnan(one.score)}
-    column = board.samples.columns.get("reference", "")
-    return len(scores) == _LEVELS and all(_is_form(leaf, column) for leaf in leaves)
-
-
-def _leaves(grader: Grader) -> Iterator[Grader]:
-    """The graders that read rows themselves, rather than others' scores."""
-    return (part for part in parts(grader) if len(list(parts(part))) == 1)
-
-
-def _is_form(grader: Grader, column: str) -> bool:
-    if isinstance(grader, RuleGrader):
-        return True
-    mined = mine(grader)
-    if any(_WORD.search(_CLASSES.sub("", word)) for word in mined.words) or mined.reads([column, "metadata"]):
-        return False
-    told = _CAMEL.sub("_", f"{grader.name} {mined.rubric}").lower()
-    return bool(_FORM.search(told) or _FORM_METHODS.search(mined.text))
-
-
-def same_everywhere(board: Board, base: Base) -> bool:
-    """Whether the same text gets the same grade in rows with another prompt or reference: only the text is read.
-
-    Texts that are correct in one row, or that the row has, are graded in another row too. If all references are equal
-    there is no such row, and nothing is known.
-    """
-    pairs = _moved(base)
-    board.grade(pair for both in pairs for pair in both)
-    known = [both for both in pairs if all(pair in board.outcomes for pair in both)]
-    return bool(known) and all(_said(board, one) == _said(board, other) for one, other in known)
-
-
-def reads_prompt(board: Board, base: Base) -> bool:
-    """Whether texts without content are accepted, and rejected if the prompt has another text: it is graded too."""
-    texts = ("", *(row.other for row in base.rows[:1] if row.others))
-    accepted = [
-        (row, text) for row in range(len(base.rows)) for text in texts if base.rule.takes(board, row, text)
-    ][:_MOVED]
-    if len(accepted) < _LEVELS:
-        return False
-    other = Board(board.suite, without_prompts(board.samples), deadline=board.deadline)
-    other.grade(accepted)
-    return base.rule.share(other, accepted) <= 1 - MOST
-
-
-def _moved(base: Base) -> list[tuple[Pair, Pair]]:
-    """Texts in their own row, and in the next row with another reference, or another prompt without references."""
-    asked = base.references if base.distinct else [row.prompt for row in base.rows]
-    found: list[tuple[Pair, Pair]] = []
-    for row in base.rows[:_MOVED]:
-        later = [*range(row.number + 1, len(base.rows)), *range(row.number)]
-        other = next((number for number in later if asked[number] != asked[row.number]), None)
-        texts = dict.fromkeys((base.right.get(row.number), row.good, row.completion, row.reference))
-        found += [((row.number, text), (other, text)) for text in texts if text and other is not None]
-    return found
-
-
-def _said(board: Board, pair: Pair) -> tuple[str, bool | None, bool]:
-    outcome = board.outcomes[pair]
-    return repr(outcome.score), outcome.passed, bool(outcome.error)

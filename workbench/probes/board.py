@@ -23,7 +23,9 @@ from workbench.graders import CustomGrader, Grader
 from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget
 from workbench.report import Report
+from workbench.run.part_run import RunSettings
 from workbench.run.suite import Suite
+from workbench.run.whole_run import run_suite
 
 Pair = tuple[int, str | None]
 """A row's position among those drawn, and a text that replaces its completion; None for no completion."""
@@ -33,7 +35,7 @@ _MAX_OWN = 12
 
 NOT_TRIED = frozenset(
     {
-        ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.SAMPLE, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER,
+        ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.PENDING, ErrorKind.SAMPLE, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER,
         ErrorKind.JUDGE_KEY, ErrorKind.JUDGE_LIMIT, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.ENDPOINT,
     }
 )  # fmt: skip
@@ -153,10 +155,9 @@ class Board:
 
     def _run(self, pairs: Sequence[Pair], progress: bool | OnProgress) -> Report:
         texts = with_texts(self.samples, [row for row, _ in pairs], [text for _, text in pairs])
-        return self.suite.run(
-            texts.needing(ANY_ROW),  # rows without a completion are graded as well
-            progress=progress, budget=self.budget, store=self.store,
-        )  # fmt: skip
+        # Rows without a completion are graded as well. `Suite.run` would print its notes: those of a probe are its own.
+        settings = RunSettings(budget=self.budget, store=self.store)
+        return run_suite(self.suite, texts.needing(ANY_ROW), progress, settings)
 
     def _outcomes(self, report: Report) -> list[ProbeOutcome]:
         grades = report.grades[self.name]

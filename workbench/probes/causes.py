@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from workbench.analysis.finding import Finding, Severity
 from workbench.core.display_text import one_line
+from workbench.probes.acceptance import HALF, MOST
 from workbench.probes.probe_case import ProbeCase
-from workbench.probes.references import HALF, MOST
 from workbench.probes.signs import reason
 from workbench.probes.tried import Family
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.probes.board import Board, Pair
+from workbench.probes.acceptance import HALF
+from workbench.probes.board import Board, Pair, without_prompts
 from workbench.probes.probe_basis import Base
-from workbench.probes.references import HALF
 from workbench.probes.shapes import PADDING, Mined, mentions
 from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs
 from workbench.probes.variants import Variant
@@ -20,8 +20,6 @@ _MAX_VALUES, _MAX_DEPTH = 16, 4
 """Texts of a row that are replaced, and levels of a column that are searched. Workbench limits."""
 _MIN_ROWS = 2
 """Fewest rows that show something: one may be a coincidence. Workbench limit."""
-_SHORT = 4
-"""Maximum length of required texts that ordinary longer ones contain. Workbench limit."""
 _COUNTED = re.compile(
     r"weight|points|at_least|min_|threshold|\bsum\(|\bmean\(|/\s*len\(|/\s*max\(|\bratio\b", re.IGNORECASE
 )
@@ -41,6 +39,10 @@ EMBEDDED = Variant(
 FORBIDDEN = Variant(
     "forbidden-text", "reject", "a text that has what the row forbids: a short one, a long one, or one with other capitals", lambda _: (),
     alarm="always", rank=16, least=_MIN_ROWS, judges=False, asked=True, advice="look for the forbidden text in every completion, in small letters on both sides",
+)  # fmt: skip
+FROM_PROMPT = Variant(
+    "prompt-read", "reject", "a completion without a text that the row requires, since the prompt has it", lambda _: (), alarm="always", rank=26,
+    least=_MIN_ROWS, judges=False, asked=True, advice="read the completion alone: thread.completion(), or the turns of the assistant",
 )  # fmt: skip
 CUT = Variant(
     "list-cut", "reject", "a list without its last entries", lambda _: (),
@@ -101,6 +103,7 @@ def of_columns(board: Board, base: Base) -> list[Family]:
         _omitted(board, base, required),
         _embedded(board, base, [one for one in required if _is_needed(board, base, one)]),
         _forbidden([one for one in rejected if base.rule.takes(board, one.row, one.without)]),
+        _from_prompt(board, base, required),
         _cut(base),
     ]
     return families_of_pairs(board, base, made)
@@ -182,6 +185,26 @@ def _omitted(board: Board, base: Base, values: Sequence[_Value]) -> FlaggedPairs
     return replace(OMITTED, says=says, question=_COUNTED.search(base.rows[0].mined.text) is not None), pairs
 
 
+def _from_prompt(board: Board, base: Base, values: Sequence[_Value]) -> FlaggedPairs:
+    """Completions without a text that the prompt has too: with another prompt they are rejected, and the unchanged ones accepted."""
+    some = [
+        one
+        for one in values
+        if mentions(base.rows[one.row].conversation, one.text)
+        and base.rule.takes(board, one.row, one.without)
+    ]
+    pairs = [pair for one in some for pair in ((one.row, one.completion), (one.row, one.without))]
+    if not pairs:
+        return FROM_PROMPT, {}
+    other = Board(board.suite, without_prompts(board.samples), deadline=board.deadline)
+    other.grade(pairs)
+    return FROM_PROMPT, {
+        (one.row, one.without): base.rule.takes(other, one.row, one.completion)
+        and base.rule.turns_down(other, one.row, one.without)
+        for one in some
+    }
+
+
 def _why_omitted(base: Base, unneeded: Sequence[_Value], needed: Sequence[_Value]) -> str:
     """What the texts that are not needed have in common, to end a sentence; "" if unknown."""
     if not unneeded:
@@ -209,9 +232,23 @@ def _embedded(board: Board, base: Base, values: Sequence[_Value]) -> FlaggedPair
         texts = [(value.row, value.replaced(one)) for one in glued]
         board.grade(texts)
         pairs |= dict.fromkeys(texts, base.rule.share(board, texts) == 1)
-    lengths = sorted(len(value.text) for value in values if value.text.isalpha())
-    # A short word stands in many ordinary ones; whether a longer one may be part of another is the author's choice.
-    return replace(EMBEDDED, question=not lengths or lengths[len(lengths) // 2] > _SHORT), pairs
+    # Where the rows themselves have a longer word around a required one it will be met; else it is the author's choice.
+    return replace(EMBEDDED, question=not _is_met(base, [value.text for value in values])), pairs
+
+
+def _is_met(base: Base, texts: Sequence[str]) -> bool:
+    """Whether prompts or completions have one of the texts inside a longer word."""
+    words = {
+        word
+        for row in base.rows
+        for text in (row.conversation, *row.own)
+        for word in re.findall(r"[a-z]{4,}", text.lower())
+    }
+    short = {text.lower() for text in texts if text.isalpha() and len(text) > _SHORTEST}
+    # A plural or another ending is the same word.
+    return any(
+        one in word and not word.startswith(one) for word in words for one in short if len(word) > len(one)
+    )
 
 
 def _forbidden(values: Sequence[_Value]) -> FlaggedPairs:

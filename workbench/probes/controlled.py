@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
 
+from workbench.probes.acceptance import MOST
 from workbench.probes.board import Board, Pair, with_texts
 from workbench.probes.probe_basis import Base
-from workbench.probes.references import MOST
 from workbench.probes.tried import Family, FlaggedPairs, TriedText, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant, program_of
 from workbench.probes.variants.leaves import STATED_NUMBER
@@ -100,8 +101,8 @@ _NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![\w]|[.,:]\d)")
 
 
 def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """A number that the row states without its last or first digit; the control is another number, which has to be rejected."""
-    changed: list[_Changed] = []
+    """A number that the row states without its last or first digit; other numbers have to be rejected, one of them near the part."""
+    changed: list[tuple[ProbeRow, str, str, str]] = []
     for row in rows:
         stated = {*_NUMBER.findall(" ".join([row.conversation, *_texts(row.columns)]))}
         for text in row.shortest_accepted():
@@ -109,23 +110,34 @@ def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 if found[0] in stated and found[0] != row.reference:
                     before, after = text[: found.start()], text[found.end() :]
                     control = f"{before}{9 * int(found[0]) + 7}{after}"
-                    parts = [
-                        part
+                    # Of the same size as the part: if it passes, a tolerance may be meant.
+                    changed += [
+                        (row, control, f"{before}{int(part) + 1}{after}", f"{before}{part}{after}")
                         for part in (found[0][:-1], found[0][1:])
                         if part not in stated and part[0] != "0" and int(part) != int(found[0])
                     ]
-                    changed += [(row, control, f"{before}{part}{after}") for part in parts]
-    return _with_controls(board, base, PART, changed)
+    board.grade([(row.number, one) for row, far, near, _ in changed for one in (far, near)])
+    return PART, {
+        (row.number, text): all(base.rule.turns_down(board, row.number, one) for one in (far, near))
+        for row, far, near, text in changed
+    }
 
 
 _LAST_NUMBER = re.compile(r"(?<![\w.,/\[])\d+(?=[^\w]*\Z)")
+
+
+_SCALE = re.compile(
+    r"\b(?:from|between) \d+ (?:to|and) \d+|\b\d+\s?[-\u2013]\s?\d+\b|\bout of \d+|\b(?:at (?:most|least)|up to) \d+",
+    re.IGNORECASE,
+)
+"""Ends of a scale, and limits: using one of them is not a copy."""
 
 
 def _copied(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Completions that end with a number which is not in the prompt, with one of the prompt's; another number has to be rejected."""
     changed: list[_Changed] = []
     for row in rows:
-        stated = dict.fromkeys(STATED_NUMBER.findall(row.prompt))
+        stated = dict.fromkeys(STATED_NUMBER.findall(_SCALE.sub(" ", row.prompt)))
         for text in row.shortest_accepted() if not row.reference else ():
             found = _LAST_NUMBER.search(text)
             if found is not None and found[0] not in stated:
@@ -207,7 +219,8 @@ def _cut_results(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedP
 
 
 _AT_START = re.compile(
-    r"\b(?:start|begin)(?:s|ning)? (?:(?:your|the|its|each|every) \w+ )?with\b", re.IGNORECASE
+    r"(?<!that )(?<!which )\b(?:start|begin)(?:s|ning)? (?:(?:your|the|its|each|every) \w+ )?with\b",
+    re.IGNORECASE,
 )
 _AT_END = re.compile(
     r"\bat the (?:very )?end of (?:your|the)\b|\b(?:end|finish|close)(?:es|s)? (?:(?:your|the|its) \w+ |it )?with\b",
@@ -219,14 +232,17 @@ _OPENING = "Well, there is something to add first."
 def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Completions with their start after another line, or with their last line first; without it they have to be rejected."""
     changed: list[_Changed] = []
+    at_end = False
     for row in rows:
         for text in () if base.distinct else row.shortest_accepted()[:1]:
             words, lines = text.split(" "), text.strip().splitlines()
             if _AT_START.search(row.prompt) and len(words) > 4:
                 changed.append((row, " ".join(words[4:]), f"{_OPENING}\n{text}"))
             elif _AT_END.search(row.prompt) and len(lines) > 1:
+                at_end = True
                 changed.append((row, "\n".join(lines[:-1]), "\n".join([lines[-1], *lines[:-1]])))
-    return _with_controls(board, base, PLACED, changed)
+    # A line that has to be the last one is usually found anywhere on purpose.
+    return _with_controls(board, base, replace(PLACED, question=at_end), changed)
 
 
 def _labels(rows: Sequence[ProbeRow]) -> list[str]:

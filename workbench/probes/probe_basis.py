@@ -9,19 +9,16 @@ from typing import Any
 
 from workbench.analysis.labels import read_labels
 from workbench.data.samples import Samples
+from workbench.probes.acceptance import HALF, MOST, AcceptanceRule, rule_of
 from workbench.probes.board import Board, ProbeOutcome
 from workbench.probes.completion_forms import FREE, OWN_FORM, PLAIN, CompletionForm, shapes_for
 from workbench.probes.references import (
-    HALF,
-    MOST,
-    AcceptanceRule,
     contrast_pairs,
     empty_references,
     last_prompt,
     reference_texts,
     references_as_graded,
     references_in_columns,
-    rule_of,
     texts_in,
     wrong_completions,
 )

@@ -9,10 +9,10 @@ from functools import cached_property
 from workbench.analysis.finding import Finding, Severity
 from workbench.analysis.statistics import Interval
 from workbench.core.display_text import one_line
+from workbench.probes.acceptance import HALF, MOST
 from workbench.probes.board import Pair
 from workbench.probes.completion_forms import PLAIN
 from workbench.probes.probe_basis import Base
-from workbench.probes.references import HALF, MOST
 from workbench.probes.rows_apart import sets_apart
 from workbench.probes.shapes import Mined
 from workbench.probes.signs import begins_with_removed, reason

@@ -1,108 +1,27 @@
-"""What is accepted and what is correct in each row: the rule of acceptance, references as text, and wrong completions."""
+"""What is correct in each row: references as text, also those that columns and completions show, and wrong completions."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from random import Random
 
 from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
-from workbench.probes.board import Board, Pair, ProbeOutcome
-from workbench.probes.shapes import Mined, apart, as_text, gibberish, mentions, number_in, parsed_json, same
-
-_EQUAL, _CLOSE, _LOST_HALF = 1 - 1e-9, 0.9, 0.5
-"""Shares of the span between the lowest score seen and the correct completion's.
-
-A near miss may score nearly as high as the correct completion, but not as high; a text that is not a completion at all has
-to stay a tenth of the span below; and a correct completion in another form may lose half. Workbench limits.
-"""
-
-
-MOST, HALF = 0.9, 0.5
-"""Shares of rows that count as nearly all, and as the grader's usual behaviour. Workbench limits."""
-
-
-@dataclass(frozen=True)
-class AcceptanceRule:
-    """When a text is accepted.
-
-    Attributes:
-        mark: Lowest score that accepts a text; None if a text has to score as high as the row's correct completion.
-        best: Score of each row's correct completion, by the row's position.
-        usual: Score for a row whose correct completion is unknown.
-        floor: The lowest score seen.
-    """
-
-    mark: float | None = None
-    best: Mapping[int, float] = field(default_factory=dict)
-    usual: float = 1.0
-    floor: float = 0.0
-
-    @property
-    def usual_mark(self) -> float:
-        """One pass threshold for all rows, for a report."""
-        return self.floor + _EQUAL * (self.usual - self.floor) if self.mark is None else self.mark
-
-    def accepts(self, row: int, outcome: ProbeOutcome, *, gross: bool = False) -> bool:
-        """Whether a known-bad text is accepted; a gross one must not even come close to the correct completion."""
-        return self._above(row, outcome, _CLOSE if gross else _EQUAL)
-
-    def rejects(self, row: int, outcome: ProbeOutcome) -> bool:
-        """Whether a known-good text is rejected; with continuous scores, whether it loses more than half."""
-        return not self._above(row, outcome, _LOST_HALF)
-
-    def takes(self, board: Board, row: int, text: str | None) -> bool:
-        """Whether a text was graded in a row and is accepted there."""
-        outcome = board.outcomes.get((row, text))
-        return outcome is not None and self.accepts(row, outcome)
-
-    def turns_down(self, board: Board, row: int, text: str | None) -> bool:
-        """Whether a text was graded in a row and is not accepted there."""
-        outcome = board.outcomes.get((row, text))
-        return outcome is not None and outcome.tried and not self.accepts(row, outcome)
-
-    def share(self, board: Board, pairs: Iterable[Pair]) -> float:
-        """Share of some pairs that are accepted, of those that were graded; NaN if none was."""
-        graded = [pair for pair in pairs if pair in board.outcomes]
-        return sum(self.takes(board, *pair) for pair in graded) / len(graded) if graded else math.nan
-
-    def _above(self, row: int, outcome: ProbeOutcome, share: float) -> bool:
-        if not outcome.tried or math.isnan(outcome.score):
-            return False
-        if outcome.passed is not None:
-            return outcome.passed
-        if self.mark is not None:
-            return outcome.score >= self.mark
-        best = max(self.best.get(row, self.usual), self.usual)
-        return best > self.floor and outcome.score >= self.floor + share * (best - self.floor)
-
-
-def rule_of(
-    outcomes: Iterable[ProbeOutcome], best: Mapping[int, float], *, pass_threshold: float | None = None
-) -> AcceptanceRule:
-    """The rule for a grader, from its grades so far.
-
-    Args:
-        outcomes: Of correct and wrong texts.
-        best: Score of each row's correct completion, by position.
-        pass_threshold: The user's pass threshold; None for the higher of two levels, or the correct completion's score.
-    """
-    scores = sorted({round(outcome.score, 9) for outcome in outcomes if not math.isnan(outcome.score)})
-    known = sorted(best.values())
-    if scores and known and known[-1] <= scores[0] < scores[-1]:
-        known, best = [], {}  # no reference is accepted in any form, while other texts are
-    usual = known[len(known) // 2] if known else (scores[-1] if scores else 1.0)
-    floor = scores[0] if scores else 0.0
-    # A grader whose scores are all equal: 0 to 1 is the scale unless another is given.
-    levels = {1: 0.5, 2: scores[-1] if scores else None}
-    return AcceptanceRule(
-        levels.get(len(scores)) if pass_threshold is None else pass_threshold, best, usual, floor
-    )
-
+from workbench.probes.acceptance import HALF, MOST, AcceptanceRule, rule_of
+from workbench.probes.board import Board, Pair
+from workbench.probes.shapes import (
+    Mined,
+    apart,
+    as_text,
+    gibberish,
+    mentions,
+    number_in,
+    numbers_in,
+    parsed_json,
+    same,
+)
 
 _USUAL_NAMES = (
     "target",
@@ -143,11 +62,14 @@ def references_in_columns(board: Board, mined: Mined, pass_threshold: float | No
         if _are_stated(board, prompts, column):
             continue
         held = [(row, text) for row, text in enumerate(column) if text]
-        n_taken = sum(rule.takes(board, *pair) for pair in held)
+        # With continuous scores a correct text may score a little less than the best.
+        n_taken = sum(
+            pair in board.outcomes and not rule.rejects(pair[0], board.outcomes[pair]) for pair in held
+        )
         if (
             len({text for _, text in held}) > 1
             and n_taken >= MOST * len(held)
-            and (not is_list or _is_written_so(board, rule, held))
+            and (_is_written_so(board, rule, held) if is_list else _is_shown(board, rule, held))
         ):
             return tuple(column) if _excludes(board, rule, column) else ("",) * len(samples)
     return _references_in_completions(board, mined, prompts, pass_threshold)
@@ -155,13 +77,36 @@ def references_in_columns(board: Board, mined: Mined, pass_threshold: float | No
 
 def _is_written_so(board: Board, rule: AcceptanceRule, held: Sequence[Pair]) -> bool:
     """Whether accepted completions are lists or objects too: one with the required words is accepted as well, but no one writes it."""
-    own = [(text, one) for row, text in held for one in board.own_texts(row) if rule.takes(board, row, one)]
+    own = [
+        (text or "", one) for row, text in held for one in board.own_texts(row) if rule.takes(board, row, one)
+    ]
     return not own or any(
-        (text or "") in one
-        or ("{" if (text or "").startswith("{") else "[") in one
-        or len(_words(one) - _words(text or "")) <= 1
+        text in one
+        or (text[:1] in {"{", "["} and text[0] in one)
+        or (text[:1] != "{" and len(_words(one) ^ _words(text)) <= 1)
         for text, one in own
     )
+
+
+def _is_shown(board: Board, rule: AcceptanceRule, held: Sequence[Pair]) -> bool:
+    """Whether most accepted completions have the column's text in them, or its number: else it is what they are made from."""
+    own = [
+        (text or "", one)
+        for row, text in held
+        for one in board.own_texts(row)
+        if one and rule.takes(board, row, one) and not _LOOKS_MADE.search(text or "")
+    ]
+    shown = [mentions(one, text) or _has_number_near(one, number_in(text)) for text, one in own]
+    return not shown or sum(shown) >= HALF * len(shown)
+
+
+def _has_number_near(text: str, value: float | None) -> bool:
+    """Whether a text has a number that is not apart from another one: a tolerance may accept it."""
+    return value is not None and any(abs(one - value) <= _EXCLUSIVE * abs(value) for one in numbers_in(text))
+
+
+_LOOKS_MADE = re.compile(r"[(){};=<>\[\]\\]|\b(?:SELECT|def|return)\b|\w{3,} \w{2,} \w{2,} \w")
+"""A program, a formula or a sentence: a correct completion may be quite another one."""
 
 
 def _words(text: str) -> set[str]:
@@ -243,7 +188,13 @@ def _are_stated(board: Board, prompts: Sequence[str], column: Sequence[str]) -> 
 
     A prompt that states all the values there are lists what may be chosen from.
     """
-    stated = [row for row, text in enumerate(column) if text and mentions(prompts[row], text)]
+    if all(len(text) == 1 and text.isalpha() for text in column if text):
+        return False  # the letters of options
+    stated = [
+        row
+        for row, text in enumerate(column)
+        if text and all(mentions(prompts[row], part) for part in re.split(r"\n|, ", text) if part.strip())
+    ]
     some = {text for text in column if text}
     choices = [
         row for row in stated if len(some) <= _MAX_LABELS and all(mentions(prompts[row], one) for one in some)
@@ -266,7 +217,8 @@ def _columns_as_texts(samples: Samples, mined: Mined) -> Iterable[tuple[bool, li
         )
         yield lists, [as_text(value) for value in values]
         if any(isinstance(value, list) for value in values):
-            yield False, [as_text(value[0]) if isinstance(value, list) and value else "" for value in values]
+            first = [value[0] if isinstance(value, list) and value else "" for value in values]
+            yield any(isinstance(one, dict | list) for one in first), list(map(as_text, first))
             for glue in ("\n", ", "):
                 yield (
                     lists,

@@ -14,10 +14,10 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import SamplesError
 from workbench.data.samples import Samples, as_samples
 from workbench.judges.budget import as_budget
+from workbench.probes.acceptance import AcceptanceRule, rule_of
 from workbench.probes.board import Board, ProbeOutcome, as_suite, with_texts
 from workbench.probes.causes import MENTIONS
 from workbench.probes.probe_basis import Base
-from workbench.probes.references import AcceptanceRule, rule_of
 from workbench.probes.tried import Family, TriedText
 
 RIGHT = "right answer"

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-import numpy as np
-
 from workbench.probes.board import Board, Pair
+from workbench.probes.partial_credit import MORE, NOTHING
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import PADDING, apart, mentions, number_in, plainly
 from workbench.probes.tried import Family, TriedText
@@ -31,6 +30,8 @@ _ENTRY_KINDS = (
     re.compile(r"[^\W\d]{2,}"),
 )
 """Entries of one kind: sources, letters, numbers and words."""
+_FEW_WORDS = 2
+"""Maximum number of words in a field: with more it is a sentence. Workbench limit."""
 _PARTS = re.compile(r"[,;\n]| and | or ")
 _SEPARATORS = (", ", "", "\n", "; ", " ", " or ")
 
@@ -57,7 +58,11 @@ def universal(board: Board, base: Base, groups: Sequence[Family]) -> list[Family
     best: list[int] = []
     passed, chosen = 0, ""
     for text in tried:
-        rows = [row for row in accepted if base.rule.takes(board, row, text)]
+        rows = [
+            row
+            for row in accepted
+            if base.rule.takes(board, row, text) and not base.rows[row].extras_are_free
+        ]
         others = {row: [one for one in accepted[row] if one != text] for row in rows}
         clique = _exclusive(board, base, [row for row in rows if others[row]], others)
         if (len(clique), len(rows)) > (len(best), passed):
@@ -119,6 +124,8 @@ def _by_field(texts: Sequence[str]) -> Iterator[str]:
     if is_sentence or len(set(map(len, rows))) != 1 or max(map(len, rests)) > _SHORT:
         return
     fields = [list(dict.fromkeys(value.strip() for value in values)) for values in zip(*rows, strict=True)]
+    if any(len(value.split()) > _FEW_WORDS for values in fields for value in values):
+        return
     if all(fields) and any(len(values) > 1 for values in fields):
         yield from (
             before + ", ".join(glue.join(values) for values in fields) + after for glue in (" or ", " ")
@@ -158,83 +165,6 @@ def _says(text: str, others: Sequence[str]) -> str:
     ):
         return "one text with every entry, a superset of each reference, in rows whose correct completions exclude each other"
     return UNIVERSAL.says
-
-
-_ROWS, _TIMES = 12, (3, 12)
-_RISE = 0.02
-"""Share of the span of scores that counts as higher. Workbench limit."""
-_MIN_SHARE = 0.8
-"""Share of the rows on which the score has to rise. Workbench limit: chance gives as many falls as rises."""
-
-MORE = Variant(
-    "more-of-the-same", "reject", "the same text repeated, and scores it higher than once", lambda _: (), alarm="always", rank=18, least=2,
-    judges=False, advice="count a repeated text once: a score that grows with repeats rewards length",
-)  # fmt: skip
-
-
-def monotone(board: Board, base: Base, like: Family) -> list[Family]:
-    """Grade wrong and correct completions once and repeated; a family if the score rises with every repeat.
-
-    Only for scores with more than two levels: for two levels acceptance already shows it.
-    """
-    rows = [row for row in base.rows[:_ROWS] if row.reference and row.others]
-    if base.rule.mark is not None or not rows:
-        return []
-    once = {row.number: (row.say(row.other), row.say(row.reference)) for row in rows}
-    pairs = [
-        (number, " ".join([text] * times))
-        for number, both in once.items()
-        for text in both
-        for times in (1, *_TIMES)
-    ]
-    board.grade(pairs)
-    texts = [
-        _judged(board, base, number, [" ".join([one] * times) for times in (1, *_TIMES)])
-        for number, both in once.items()
-        for one in both
-        if (number, " ".join([one] * _TIMES[-1])) in board.outcomes  # a probe may end early
-    ]
-    rises = np.mean([text.wrong for text in texts]) if texts else 0.0
-    kept = texts if rises >= _MIN_SHARE / 2 else [replace(text, wrong=False) for text in texts]
-    return [Family(MORE, tuple(kept), like.groups, float("nan"))]
-
-
-_PAID = 0.25
-"""Share of the span of scores from which a form alone is paid. Workbench limit: a tenth for the form is usual."""
-
-FORM = Variant(
-    "form-paid", "reject", "the form alone, or with a wrong result: it gets a part of the reward", lambda _: (), alarm="always", rank=48, least=2,
-    judges=False, question=True, asked=True, advice="pay for the form only if the result is right: multiply instead of adding",
-)  # fmt: skip
-
-
-def form_paid(base: Base, found: Sequence[Family]) -> list[Family]:
-    """Empty forms, and wrong results in the right form, that get a part of the reward, while a text without content gets the least; none if scores have two levels."""
-    by_name = {family.variant.name: family for family in found}
-    shells, plain = by_name.get("format-shell"), by_name.get("gibberish")
-    others = by_name.get("other-answer")
-    rule = base.rule
-    if rule.mark is not None or shells is None or plain is None:
-        return []
-    span = rule.usual - rule.floor
-    least = rule.floor + _PAID * span
-    nothing = [text.outcome.score for text in plain.texts if text.outcome.score == text.outcome.score]
-    if span <= 0 or not nothing or max(nothing) >= least:
-        return []
-    texts = tuple(
-        replace(text, wrong=bool(text.outcome.score >= least) and not rule.accepts(text.row, text.outcome))
-        for text in (*shells.texts, *(others.texts if others is not None else ()))
-    )
-    return [Family(FORM, texts, shells.groups, float("nan"))] if any(text.wrong for text in texts) else []
-
-
-def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> TriedText:
-    """The longest of a chain of repeats, wrong if every step scores higher than the one before."""
-    outcomes = [board.outcomes[row, text] for text in chain if (row, text) in board.outcomes]
-    scores = [outcome.score for outcome in outcomes]
-    span = max(base.rule.usual - base.rule.floor, 1e-9)
-    rises = len(scores) == len(chain) and scores[-1] - scores[0] > _RISE * span and all(np.diff(scores) >= 0)
-    return TriedText(row, chain[-1], outcomes[-1], bool(rises))
 
 
 _MAX_HOLES, _PIECES = 8, 8
@@ -336,7 +266,7 @@ def attack(
 def _gains(family: Family) -> bool:
     """Whether a shorter text is more informative: a fragment of a wrong completion is not."""
     variant = family.variant
-    if variant.name in {MORE.name, UNIVERSAL.name}:
+    if variant.name in {MORE.name, NOTHING.name, UNIVERSAL.name}:
         return False  # these texts are wrong only in comparison with others
     return variant.expects == "reject" and (variant.alarm == "always" or variant.distinct or variant.beside)
 

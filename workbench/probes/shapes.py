@@ -45,6 +45,7 @@ class Mined:
         signs: Places in it that are known causes of holes.
         missing: Names of columns that it looks up and no row has.
         parameters: Columns that its functions take as parameters, as trainers pass them, and use.
+        removed: Patterns of what it removes from a text before comparing.
     """
 
     text: str = ""
@@ -58,6 +59,7 @@ class Mined:
     signs: tuple[Sign, ...] = ()
     missing: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     def names(self, column: object) -> bool:
         """Whether the source has the name of a column as a text, or as a parameter that it uses."""
@@ -129,7 +131,41 @@ def _of_source(text: str, columns: frozenset[str]) -> Mined:
     numbers = [node.value for node in constants if type(node.value) is int]
     rubric = "\n".join(str(node.value) for node in _docstrings(tree))
     mined = _mined(text, strings, list(_heaps(tree)), numbers, rubric, columns)
-    return replace(mined, parameters=tuple(sorted(columns & set(_parameters(tree)))))
+    return replace(
+        mined,
+        parameters=tuple(sorted(columns & set(_parameters(tree)))),
+        removed=tuple(dict.fromkeys(_removed(tree))),
+    )
+
+
+def _removed(tree: ast.Module) -> Iterator[str]:
+    """Patterns of `re.sub(pattern, "", text)` and `PATTERN.sub("", text)`, and the texts of `text.replace(part, "")`."""
+    compiled = {
+        target.id: node.value.args[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).endswith("compile")
+        and node.value.args
+        and isinstance(node.value.args[0], ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        arguments = [one.value if isinstance(one, ast.Constant) else None for one in node.args]
+        receiver = ast.unparse(node.func.value)
+        if node.func.attr == "sub" and receiver in {"re", "regex"} and len(arguments) > 1:
+            pattern, other = arguments[:2]
+        elif node.func.attr == "sub" and arguments:
+            pattern, other = compiled.get(receiver), arguments[0]
+        elif node.func.attr == "replace" and len(arguments) > 1 and isinstance(arguments[0], str):
+            pattern, other = re.escape(arguments[0]), arguments[1]
+        else:
+            continue
+        if isinstance(pattern, str) and isinstance(other, str) and not other.strip():
+            yield pattern
 
 
 def _parameters(tree: ast.Module) -> Iterator[str]:

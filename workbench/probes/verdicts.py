@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from workbench.analysis.finding import Finding, Severity
 from workbench.core.display_text import counted, one_line
+from workbench.probes.acceptance import HALF, MOST
 from workbench.probes.causes import ANY_ANSWER, NOTHING, ORDERS, fails_always, follows_from, leading
 from workbench.probes.completion_forms import PLAIN
 from workbench.probes.probe_case import ProbeCase
-from workbench.probes.references import HALF, MOST
 from workbench.probes.tried import Family
 
 _FEW_FAILURES = 3
@@ -166,6 +166,7 @@ def _severity(case: ProbeCase, family: Family) -> Severity:
         or _is_alone(case, family)
         or _is_of_long_texts(case, family)
         or _is_of_queries(case, family)
+        or _is_of_counts(case, family)
         or (family.variant.name in _OF_VALUES and _SCHEMA.search(f"{case.grader} {case.mined.rubric}"))
         or (family.variant.name == "unit" and case.base.number_alone)
     ):
@@ -200,6 +201,11 @@ def _is_of_queries(case: ProbeCase, family: Family) -> bool:
     return family.variant.name in {"other-answer", "one-digit", "one-word", "code-sign"} and all(
         _QUERY.match(case.base.rows[row].reference) for row in family.wrong_rows
     )
+
+
+def _is_of_counts(case: ProbeCase, family: Family) -> bool:
+    """Whether a sign is added where no reference has one: before a count or a position it may be a dash."""
+    return family.variant.name == "sign" and all((row.value or 0) >= 0 for row in case.base.rows)
 
 
 _SURELY_WRONG = ("hedged", "all-numbers", "retracted", "think-block", "other-answer")

@@ -15,7 +15,7 @@ from workbench.analysis.statistics.means import mean_interval
 from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import encodable, number
 from workbench.core.errors import SamplesError
-from workbench.core.grade import ErrorKind
+from workbench.core.grade import UNGRADED, ErrorKind
 from workbench.core.grades import SCORED, Grades
 from workbench.core.safe_frame import SafeFrame
 from workbench.core.thread import StringThread
@@ -89,7 +89,7 @@ def _grader_frame(ids: Any, name: str, grades: Grades) -> pd.DataFrame:
 
 
 _NEVER_STARTED = frozenset(
-    {ErrorKind.CANCELLED, ErrorKind.BUDGET, ErrorKind.NO_COMPLETION, ErrorKind.SAMPLE, ErrorKind.SANDBOX}
+    {*UNGRADED, ErrorKind.BUDGET, ErrorKind.NO_COMPLETION, ErrorKind.SAMPLE, ErrorKind.SANDBOX}
 )
 
 

@@ -15,6 +15,7 @@ from workbench.core.discovery import higher_level
 from workbench.core.display import Folded, TableBlock, html_of
 from workbench.core.display_html import STYLE
 from workbench.core.display_text import number, shown, visible
+from workbench.core.errors import ReportError
 from workbench.core.files import write_atomically
 from workbench.report.certificate import NO_SIGNATURE, facts, facts_of, heading, title
 from workbench.report.report_blocks import (
@@ -47,6 +48,7 @@ def write_html(
     generated: str | None = None,
     versions: Mapping[str, str] | None = None,
     interactive: bool = False,
+    certifications: Sequence[Any] = (),
 ) -> Path:
     """Write `report` as one self-contained file, completely or not at all.
 
@@ -63,14 +65,18 @@ def write_html(
         versions: Names and versions to print; workbench, Python, numpy and pandas by default.
         interactive: Add every figure that fits the report, with plotly's script from the installed package: about 5 MB
             instead of under 300 kB.
+        certifications: Of judges of the report, as `wb.certify` returns them; they are shown before the findings.
 
     Returns:
         The path written.
 
     Raises:
         FormatError: The file cannot be written.
+        ReportError: A certification of a judge that is not in the report.
     """
-    text = render_html(report, title=title, generated=generated, versions=versions, interactive=interactive)
+    text = render_html(
+        report, title=title, generated=generated, versions=versions, interactive=interactive, certifications=certifications
+    )  # fmt: skip
     return write_atomically(path, text)
 
 
@@ -81,8 +87,15 @@ def render_html(
     generated: str | None = None,
     versions: Mapping[str, str] | None = None,
     interactive: bool = False,
+    certifications: Sequence[Any] = (),
 ) -> str:
     """The page as text; see `write_html`."""
+    for one in certifications:
+        if one.judge not in report.graders:
+            raise ReportError(
+                "the certification is of a judge that is not in the report", found=repr(one.judge)[:80],
+                expected=", ".join(report.graders), hint="leave it out, or run the judge of this name",
+            )  # fmt: skip
     page = template("report.html").render(
         title=title,
         generated=generated or f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
@@ -95,6 +108,7 @@ def render_html(
         graders=[_grader(report, name) for name in report.graders],
         lines=_safe(html_of(grader_table(lambda: grader_lines(report)))),
         findings=[_finding(report, one, leads=at == 0) for at, one in enumerate(ordered(report.findings))],
+        certifications=[_safe(html_of(one.blocks)) for one in certifications],
         joint=joint_line(report.findings),
         sources=_sources(report),
         figures=_figures(report) if interactive else [],

@@ -59,6 +59,7 @@ class RunSettings:
     reduce: str = "first"
     dataset: str = ""
     resume: str | Path | None = None
+    batch: bool = False
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
@@ -236,6 +237,7 @@ class PartRun:
             tokens=self._judge_run.spending.tokens,
             kept=self._judge_run.spending.from_store,
             waiting=self._judge_run.waiting,
+            rate_limited=self._judge_run.rate_limited,
             rows=max(0, self._now.done - self._kept_now),
             since=self._last_report - self._grader_start,
         )

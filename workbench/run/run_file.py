@@ -38,7 +38,7 @@ _AFTER_GRADING = frozenset({"entry.weight", "entry.severity", "entry.on_error", 
 _LEFT = frozenset(
     map(
         ErrorKind,
-        ("cancelled", "budget", "store", "sandbox", "judge_server", "judge_unreachable", "judge_key", "judge_limit", "endpoint"),
+        ("cancelled", "pending", "budget", "store", "sandbox", "judge_server", "judge_unreachable", "judge_key", "judge_limit", "endpoint"),
     )
 )  # fmt: skip
 """Error kinds that leave a run unfinished: the row was not sent, or a required service was unavailable."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _OF_RUNS = frozenset(f.name for f in fields(RunSettings))
 """Settings of a run."""
-_OF_OVERVIEWS = _OF_RUNS - {"dataset", "resume"}
+_OF_OVERVIEWS = _OF_RUNS - {"dataset", "resume", "batch"}
 """Settings of an overview."""
 
 
@@ -75,6 +75,7 @@ class Suite(SuiteDefinition):
         reduce: str = "first",
         dataset: str = "",
         resume: str | Path | None = None,
+        batch: bool = False,
     ) -> Report:
         """Grade every sample with every grader.
 
@@ -106,6 +107,10 @@ class Suite(SuiteDefinition):
                 a stored grade are not graded again. Rows that failed for a possibly temporary reason (stopped, budget
                 exhausted, a server out of reach, a sandbox that did not start, a row that could not be read) are graded
                 again.
+            batch: Whether judges' requests are sent through their server's batch API, which costs about half and takes up
+                to 24 hours. The run ends after it has submitted them: their rows are failed as *pending*. The same call
+                again, in any process with this store, collects the replies; it submits what is still missing, such as
+                the next step of a judge of several steps. Needs `store`.
 
         Raises:
             FormatError: The folder of `resume` is missing or cannot be written.
@@ -116,7 +121,9 @@ class Suite(SuiteDefinition):
             ReportError: Fewer than one worker or repeat, or an unknown reducer; `resume` is the file of another run,
                 of none, or in use.
         """
-        settings = RunSettings(workers, preset, labels, budget, store, repeats, reduce, dataset, resume)
+        settings = RunSettings(
+            workers, preset, labels, budget, store, repeats, reduce, dataset, resume, batch
+        )
         report = run_suite(self, samples, progress, settings)
         _print_notes(report.notes, progress)
         return report
@@ -147,7 +154,7 @@ class Suite(SuiteDefinition):
             samples: As in `run`.
             progress: Called with each `Progress` on the job's thread; if it returns False the run stops.
             ended: Called with the job when it is over, on the job's thread.
-            settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats`, `reduce`, `dataset` and `resume`, as in `run`.
+            settings: `workers`, `preset`, `labels`, `budget`, `store`, `repeats`, `reduce`, `dataset`, `resume` and `batch`, as in `run`.
 
         Raises:
             TypeError: An unknown setting. Errors of `run` are raised by `job.report()`.

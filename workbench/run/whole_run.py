@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import background
-from workbench.core.errors import WorkbenchError
+from workbench.core.errors import ReportError, WorkbenchError
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import MISSING, Grades
 from workbench.core.progress import Bar, OnProgress
@@ -28,6 +28,7 @@ from workbench.run.part_run import (
     PartRun,
     RunSettings,
     asks_model,
+    cluster_of,
     open_budget,
     open_run_file,
     open_run_store,
@@ -36,6 +37,7 @@ from workbench.run.part_run import (
 from workbench.run.suite_definition import SuiteDefinition, report_on
 
 if TYPE_CHECKING:
+    from workbench.run.batch_run import BatchRun
     from workbench.run.run_file import RunFile, SavedGrades
     from workbench.store import Store
 
@@ -268,12 +270,35 @@ def run_suite(
     with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
         if file is not None:
             file.require_repeats(settings.repeats)
-        judge_run = JudgeRun(spending, None if run_store is None else run_store.replies)
+        batches = _batches(suite.entries, data, run_store) if settings.batch else None
+        if batches is not None:
+            batches.collect()
+        queue = None if batches is None else batches.queue
+        judge_run = JudgeRun(spending, None if run_store is None else run_store.replies, queue)
         run = WholeRun(suite.entries, data, settings, judge_run, file)
         with Bar(run.planned, show=progress is True) as bar:
             stopped = run.go(progress if callable(progress) else bar)
+        if batches is not None and not stopped:
+            batches.submit()
         report = report_on(suite, data, run.grades(), fingerprints=fingerprints, **shown)
         notes = store_summary(run_store, report, suite.name, settings.dataset)
         notes += ending_notes_of(run, interrupted=stopped)
+        notes += [] if batches is None else batches.notes
         report = replace(report, notes=(*notes, *run.notes))
         return report if file is None else file.finish(report)
+
+
+def _batches(entries: tuple[Entry, ...], samples: Samples, store: Store | None) -> BatchRun:
+    """The batches of a run with `batch=True`."""
+    if store is None:
+        raise ReportError(
+            "batch=True needs a store, where the replies are collected", found="store=None",
+            hint='store="sqlite:///workbench.db"',
+        )  # fmt: skip
+    if cluster_of(samples) is not None:
+        raise ReportError(
+            "batch=True needs rows in this process", found="a Dask cluster", hint="samples.compute()"
+        )
+    from workbench.run.batch_run import BatchRun
+
+    return BatchRun(entries, store)

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from workbench.core.errors import StoreError
 from workbench.store.address import parse
+from workbench.store.batches import Batches
 from workbench.store.database import Database
 from workbench.store.effective_labels import Label
 from workbench.store.graders import GraderEntry, GraderEvent, StoredGraders, check_name
@@ -182,6 +183,7 @@ class Store:
         self.runs = Runs(self._database)
         self.views = Views(self._database)
         self.looks = Looks(self._database)
+        self.batches = Batches(self._database)
 
     @property
     def url(self) -> str:

@@ -265,6 +265,15 @@ class Replies:
         """Release a claim whose request got no reply, if there is one. Must be called on the event loop."""
         self._leases.release(key)
 
+    def forget(self, key: str) -> None:
+        """Delete a reply, without waiting: no judge could parse it, so that its request is sent again."""
+        with contextlib.suppress(StoreError):
+            self._database.submit(self._delete, key)
+
+    def _delete(self, key: str) -> None:
+        with self._database.writing() as connection:
+            connection.execute(replies.delete().where(replies.c.key == key))
+
     def leave(self) -> None:
         """Release all claims, as the store is being closed."""
         self._leases.close()

@@ -58,7 +58,7 @@ def from_json(column: str) -> Any:
     return json.loads(read(column))
 
 
-VERSION = 8
+VERSION = 9
 
 _ADVISORY_LOCK = 0x67726164
 """PostgreSQL: two processes that prepare one database do it one after the other. The number is "grad" in ASCII."""
@@ -178,6 +178,28 @@ looks = sa.Table(
 the judge's verdicts. Rows are added, never changed."""
 
 
+batches = sa.Table(
+    "workbench_batches",
+    metadata,
+    sa.Column("id", _NUMBER, primary_key=True),
+    sa.Column("batch", _KEY, nullable=False),
+    sa.Column("address", sa.Text, nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("status", sa.String(20), nullable=False),
+    sa.Column("requests", sa.BigInteger, nullable=False),
+    sa.Column("collected", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Double, nullable=False),
+    sa.Column("at", _TIME, nullable=False),
+)
+batch_requests = sa.Table(
+    "workbench_batch_requests",
+    metadata,
+    sa.Column("key", _KEY, primary_key=True),
+    sa.Column("batch", _NUMBER, nullable=False, index=True),
+)
+"""Requests in a batch whose replies are not collected, by the key of their reply."""
+
+
 def _add_drawn(connection: Connection) -> None:
     """Version 2: how a label's row was drawn; unknown for older labels."""
     kind = _KEY.compile(connection.dialect)
@@ -217,6 +239,12 @@ def _add_looks(connection: Connection) -> None:
     looks.create(connection, checkfirst=True)
 
 
+def _add_batches(connection: Connection) -> None:
+    """Version 9: batches, and the requests in them."""
+    batches.create(connection, checkfirst=True)
+    batch_requests.create(connection, checkfirst=True)
+
+
 STEPS: dict[int, Callable[[Connection], None]] = {
     2: _add_drawn,
     3: _add_digest,
@@ -225,6 +253,7 @@ STEPS: dict[int, Callable[[Connection], None]] = {
     6: _add_leases,
     7: _add_tags,
     8: _add_looks,
+    9: _add_batches,
 }
 """Version, to the step that upgrades to it from the one before."""
 

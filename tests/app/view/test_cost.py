@@ -8,7 +8,8 @@ import workbench as wb
 from tests.app.view.page import ROWS, RULES
 from workbench.core import background
 from workbench.core.progress import Progress
-from workbench.judges.budget import CHARACTERS_PER_TOKEN, Budget, pending_question, price_of
+from workbench.judges.budget import CHARACTERS_PER_TOKEN, Budget, pending_question
+from workbench.judges.prices import price_of
 from workbench.judges.spending import Spending
 
 GOOD = '{"reasoning": "fine", "score": "PASS"}'
@@ -34,7 +35,7 @@ def test_the_cost_is_shown_before_the_run(page):
     characters = (
         sum(len(message["content"]) for row in range(60) for message in judge.preview(samples[row])) / 60
     )
-    expected = 60 * price_of("gpt-4o-mini").of(characters / CHARACTERS_PER_TOKEN, 1_000)
+    expected = 60 * price_of("gpt-4o-mini").max_of(characters / CHARACTERS_PER_TOKEN, 1_000)
     shown = float(page.head["cost"].removeprefix("up to $"))
     assert shown == pytest.approx(expected, rel=0.02)
     assert "At least 60 requests to a model" in page.head["plan"]

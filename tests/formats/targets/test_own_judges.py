@@ -30,7 +30,7 @@ from workbench.judges import (
     ScoreJudge,
     ScriptedClient,
 )
-from workbench.judges.kinds import SampleError
+from workbench.judges.protocol import SampleError
 
 TARGETS = ("mlflow", "gemini")
 ASKED = [

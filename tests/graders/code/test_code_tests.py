@@ -222,3 +222,16 @@ def test_many_rows(tmp_path):
     ]
     report = wb.CodeTests(name="tests").run(wb.Samples(rows), progress=False)
     assert report.scores["tests"].tolist() == [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.slow
+def test_its_probe_has_no_error():
+    """No wrong program is accepted, and no equivalent form of a right one is rejected; the search is complete."""
+    rows = [
+        {"prompt": f"Write add{n}.", "completion": f"```python\ndef add{n}(a, b):\n    return a + b + {n}\n```",
+         "tests": [f"assert add{n}(1, 2) == {3 + n}", f"assert add{n}(0, 5) == {5 + n}"]}
+        for n in range(3)
+    ]  # fmt: skip
+    probe = wb.probe(wb.CodeTests(), wb.Samples(rows), progress=False, seconds=900)
+    assert not any("Interrupted" in note for note in probe.run_notes)
+    assert not [one for one in probe.findings if one.severity == "error"]

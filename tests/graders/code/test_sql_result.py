@@ -167,3 +167,16 @@ def test_bad_settings_are_refused(settings, part):
     """Each is named."""
     with pytest.raises(FormatError, match=part):
         wb.SqlResult(**settings)
+
+
+@pytest.mark.slow
+def test_its_probe_has_no_error():
+    """No other query is accepted, and no equivalent form of a right one is rejected; the search is complete."""
+    rows = [
+        {"prompt": f"Items after {n}?", "completion": f"SELECT id, name FROM t WHERE id > {n}",
+         "answer": f"SELECT id, name FROM t WHERE id > {n} AND id < 99", "database": DATA}
+        for n in range(2)
+    ]  # fmt: skip
+    probe = wb.probe(wb.SqlResult(), wb.Samples(rows), progress=False, seconds=900)
+    assert not any("Interrupted" in note for note in probe.run_notes)
+    assert not [one for one in probe.findings if one.severity == "error"]

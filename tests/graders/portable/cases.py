@@ -30,6 +30,7 @@ _TEXTS = [
     '{"a": {"b": null}}', '{"a": [1]}', '{"a": NaN}', '{"a": 1,}', "[1, 2]", '"a"', "null", '{"a":1,"a":2}', "{} x", '```json\n{"a": 1}\n```',
     "good", "bad", "GOOD", "the cat sat on the mat", "the cats were sitting on a mat", "٤٢", "user@example.com",
     "{{item.expected}}", "it's \"quoted\" \\ back", "<b>&amp;</b>", "a" * 300, "\u1680wide\u3000", "e\u0301",
+    "caf\u00e9\u00a0\u2018x\u2019 a\u2009\u2014 b", "it\u2019s \u201cq\u201d", "a\u200b \tb", "C++ is 4", "category b", "caf\u00e9.",
 ]
 # fmt: on
 _REFERENCES = [
@@ -127,11 +128,6 @@ EVERYWHERE = [
     ),
     ToolCallMatch(expected=["search"], mode="exact", ignore_case=True),
     ToolCallMatch(expected=[], mode="all"),
-]
-"""Graders with a Python and a JavaScript form."""
-
-PYTHON_ONLY = [
-    JsonKeys("a", fenced="allow"),
     Contains(["4", "paris"], several="any", ignore_case=True, words=True),
     Contains(["4", "four"], several="all"),
     Contains(several="any"),
@@ -139,6 +135,18 @@ PYTHON_ONLY = [
     Contains("4", where="end", normalize=("nfkc", "spaces", "quotes", "dashes")),
     ExactMatch(["4", "Paris"], normalize="spaces"),
     ExactMatch(normalize="nfc", negate=True),
+    Contains(["caf\u00e9.", "no-no", "C++"], words=True, where="start"),
+    Contains("caf\u00e9", words=True, where="end", normalize="nfc"),
+    Contains("b", words=True),
+    ExactMatch("cafe\u0301 \u2019x\u2019 a - b", normalize=("nfkc", "spaces", "quotes", "dashes")),
+    LabelSet(["e\u0301", "a b", "it's"], normalize=("nfc", "spaces", "quotes")),
+    Regex("^a b$", normalize="spaces"),
+    Regex(r"it's \"q", normalize=("nfkc", "quotes")),
+]
+"""Graders with a Python and a JavaScript form."""
+
+PYTHON_ONLY = [
+    JsonKeys("a", fenced="allow"),
     *(TextSimilarity(metric=metric) for metric in METRICS),
     TextSimilarity(
         metric="rouge_1", input="{{sample.output_json.a}} {{item.n}}", reference="{{item.reference}}"

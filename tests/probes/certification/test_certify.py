@@ -251,6 +251,19 @@ def test_the_fingerprint_names_the_part_that_changed():
     assert {name for name in one if one[name] != other[name]} == {"settings", "model"}
 
 
+def test_a_report_page_shows_the_certification(tmp_path):
+    """Before the findings; a certification of another judge is refused before anything is written."""
+    found = wb.certify(binary(lambda q: q.right), rows(40), **EXACT)
+    report = binary(lambda q: q.right).run(rows(40), progress=False)
+    page = report.to_html(tmp_path / "r.html", certifications=[found]).read_text("utf-8")
+    assert page.index("<h2>Certification</h2>") < page.index("<h2>Findings</h2>")
+    assert "TPR" in page
+    other = wb.ExactMatch("x", name="other").run(rows(40), progress=False)
+    with pytest.raises(ReportError, match="of a judge that is not in the report"):
+        other.to_html(tmp_path / "o.html", certifications=[found])
+    assert not (tmp_path / "o.html").exists()
+
+
 def test_a_certification_is_for_one_judge():
     """Another model is named; the same judge has no difference."""
     judge = binary(lambda q: q.right)

@@ -12,7 +12,7 @@ from workbench.core.errors import WorkbenchError
 from workbench.graders.serialization import direct_parts, parts
 from workbench.judges import Judge, Ladder
 from workbench.judges.budget import CostEstimator, pending_question
-from workbench.judges.kinds import SampleError
+from workbench.judges.protocol import SampleError
 
 if TYPE_CHECKING:
     from workbench.data.samples import Samples

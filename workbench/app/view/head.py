@@ -210,6 +210,7 @@ def _line(moment: Progress, session: Session) -> str:
     parts += _spending(session, moment) if session.runs.running else []
     parts += [f"{moment.kept:,} replies from the store"] if moment.kept else []
     parts += [f"{moment.waiting:,} waiting for the server"] if moment.waiting else []
+    parts += [f"{moment.rate_limited:,} waiting for the rate limit"] if moment.rate_limited else []
     if left.seconds is not None and moment.done < moment.total:
         then = f", then {counted(left.unknown, 'grader')}" if left.unknown else ""
         parts.append(f"{_time(left.seconds)} left{then}")

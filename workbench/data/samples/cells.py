@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from types import NoneType
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
 from workbench.data.row_columns import dicts, turns_of
-from workbench.data.samples.chats import MESSAGE_ROLES, without_no_answer
+from workbench.data.samples.chats import MESSAGE_ROLES, images_of, without_no_answer
 from workbench.data.samples.plain import NotPlainError, plain, text
 from workbench.data.samples.roles import (
     CellError,
@@ -118,10 +118,12 @@ class Conversations:
     Attributes:
         turns: Pairs of a role and a text, one list per row.
         rest: Row to (tool calls, tools, tool results), for rows that have any.
+        images: Row to the images in its messages, for rows that have any.
     """
 
     turns: list[list[Any]]
     rest: dict[int, tuple[Any, Any, Any]] = field(default_factory=dict)
+    images: dict[int, list[Any]] = field(default_factory=dict)
 
 
 def build(
@@ -148,6 +150,10 @@ def build(
     wires: list[Wire] = list(zip(found.turns, metas, repeat(None), repeat(None), repeat(None), strict=False))
     for row, rest in found.rest.items():
         wires[row] = (*wires[row][:2], *rest)
+    for row, images in found.images.items():
+        # For judges, which send them; a column of this name has its own meaning.
+        turns, meta, *parts = wires[row]
+        wires[row] = (turns, {"images": images, **meta}, *parts)
     for row in faults:
         wires[row] = EMPTY
     return Built(wires, dict(sorted(faults.items())))
@@ -391,6 +397,8 @@ def _by_row(
     for row, values in zip(rows, parts, strict=True):
         turns, _, *rest = _wire(*values)
         found.turns[row] = turns
+        if images := images_of(chain.from_iterable(part for part in values[:4] if isinstance(part, list))):
+            found.images[row] = images
         if any(part is not None for part in rest):
             found.rest[row] = (rest[0], rest[1], rest[2])
     for at, fault in own_faults.items():

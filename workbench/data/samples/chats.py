@@ -158,6 +158,25 @@ def _depth(text: str) -> int:
     return deepest
 
 
+def images_of(chat: Iterable[Any]) -> list[Any]:
+    """The images in the parts of messages, as addresses or data URIs, in the forms of OpenAI, Anthropic and Gemini."""
+    contents = (message.get("content") for message in chat if isinstance(message, Mapping))
+    parts = chain.from_iterable(content for content in contents if isinstance(content, list))
+    images = (_image_of(part) for part in parts if isinstance(part, Mapping))
+    return [image for image in images if image is not None]
+
+
+def _image_of(part: Mapping[str, Any]) -> Any:
+    if part.get("type") in ("image_url", "input_image"):
+        return part.get("image_url")
+    source = part.get("source") if part.get("type") == "image" else None
+    if not isinstance(source, Mapping):
+        return None
+    if isinstance(source.get("data"), str):
+        return f"data:{source.get('media_type')};base64,{source['data']}"
+    return source.get("url")
+
+
 def answers(message: Any) -> bool:
     """Whether an assistant's message has a completion: a text (may be empty), parts or tool calls."""
     if not isinstance(message, Mapping):
@@ -267,7 +286,14 @@ def _is_thought(part: Any) -> bool:
 
 def _plain_part(part: Any) -> Any:
     if isinstance(part, Mapping) and "inlineData" in part:
-        return {"type": "image"}
+        inline = part["inlineData"] if isinstance(part["inlineData"], Mapping) else {}
+        is_image = str(inline.get("mimeType")).startswith("image/")
+        return {
+            "type": "image",
+            "source": {"media_type": inline.get("mimeType"), "data": inline.get("data")}
+            if is_image
+            else None,
+        }
     if isinstance(part, Mapping) and part.get("type") == "text" and isinstance(part.get("content"), str):
         return {"type": "text", "text": part["content"]}
     inner = part.get("text") if isinstance(part, Mapping) else None

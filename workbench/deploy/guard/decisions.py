@@ -38,7 +38,7 @@ PASS, FAIL, INCONCLUSIVE = DecisionOutcome.PASS, DecisionOutcome.FAIL, DecisionO
 
 
 INFRASTRUCTURE = frozenset({
-    ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER, ErrorKind.JUDGE_KEY,
+    ErrorKind.BUDGET, ErrorKind.CANCELLED, ErrorKind.PENDING, ErrorKind.SANDBOX, ErrorKind.STORE, ErrorKind.JUDGE_SERVER, ErrorKind.JUDGE_KEY,
     ErrorKind.JUDGE_LIMIT, ErrorKind.JUDGE_UNREACHABLE, ErrorKind.ENDPOINT,
 })  # fmt: skip
 """Errors that do not depend on the grader: its tests could not run on these rows."""

@@ -52,7 +52,7 @@ def _by_names_row(thread):
     users = [at for at, turn in enumerate(turns) if turn.role == "user"]
     first = users[-1] + 1 if users else 0
     messages = [{"role": turn.role, "content": turn.content} for turn in turns]
-    text, columns = thread.completion() or "", dict(thread.metadata or {})
+    text, columns = thread.completion() or "", {**(thread.metadata or {})}
     names = ("reference", "expected", "ground_truth", "label", "answer", "target", "solution")
     known = [columns[name] for name in names if columns.get(name) is not None]
     asked = "\\n".join(one["content"] for one in messages[:first] if one["role"] == "user")

@@ -17,11 +17,11 @@ from workbench.data.samples import Sample
 from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.portable_rule import article
 from workbench.judges import BinaryJudge, CriteriaJudge, GuardrailJudge, LabelJudge, RubricJudge, ScoreJudge
-from workbench.judges.kinds import Judge, SampleError
+from workbench.judges.kinds import Judge
 from workbench.judges.kinds.openai import TemplatedJudge
 from workbench.judges.kinds.rubric import _question
 from workbench.judges.prompts import question, question_and_context, tag_mark, turns_text
-from workbench.judges.protocol import Messages
+from workbench.judges.protocol import Messages, SampleError
 
 Message = tuple[str, str | dict[str, str]]
 Turns = list[tuple[str, str]]

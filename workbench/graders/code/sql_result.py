@@ -11,9 +11,11 @@ from typing import Any, Self
 
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
+from workbench.core.grades import Grades
 from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import LIMIT, check_choice, check_time_limit
 from workbench.graders.base import Grader, is_number, kind
+from workbench.graders.code.duckdb_engine import check_installed, compared, engine_processes
 from workbench.graders.code.function import FunctionGrader
 from workbench.graders.concurrent_rows import Control
 from workbench.graders.portable import sliced
@@ -28,7 +30,7 @@ _OWN = frozenset({"timeout", "memory", "crash", "runtime"})
 @kind("sql-result", family="code")
 @dataclass(frozen=True, kw_only=True)
 class SqlResult(Grader):
-    """1.0 if the completion's query returns the rows of the reference, else 0.0: both run on the row's SQLite database.
+    """1.0 if the completion's query returns the rows of the reference, else 0.0: both run on the row's database.
 
     The query is the last SQL code block, or the whole text: one statement that returns rows. Each query gets a fresh copy of
     the database in memory, in a confined worker. NULL equals NULL only, 3 is 3.0, "3" is not 3, and repeated rows count. Order
@@ -42,6 +44,8 @@ class SqlResult(Grader):
         duplicates: "count" or "ignore".
         columns: "position" (names do not count), "names" (names in any order), or "any" (any order of columns).
         tolerance: Accepted difference of numbers, from 0 on; 12 digits are compared in any case.
+        dialect: "sqlite", or "duckdb" (extra `duckdb`): in a separate process with DuckDB's access to files, networks and
+            extensions switched off, not in the sandbox.
         timeout: Seconds for both queries of a row, above 0, at most 60.
 
     The reference is a query, or the expected rows as a list of lists. The details contain the numbers of `rows`, and the `failure`:
@@ -59,6 +63,7 @@ class SqlResult(Grader):
     duplicates: str = "count"
     columns: str = "position"
     tolerance: float = 0.0
+    dialect: str = "sqlite"
     timeout: float = field(default=5.0, metadata=LIMIT)
 
     @classmethod
@@ -74,6 +79,13 @@ class SqlResult(Grader):
         check_choice("order", self.order, ("auto", "always", "never"))
         check_choice("duplicates", self.duplicates, ("count", "ignore"))
         check_choice("columns", self.columns, ("position", "names", "any"))
+        check_choice("dialect", self.dialect, ("sqlite", "duckdb"))
+        if self.folder and self.dialect != "sqlite":
+            raise FormatError(
+                "folder has files of SQLite",
+                found=f"dialect={self.dialect!r}",
+                hint="put the SQL into a column",
+            )
         check_time_limit(self.timeout)
         if not is_number(self.tolerance) or self.tolerance < 0:
             raise FormatError("tolerance must be a finite number from 0 on", found=repr(self.tolerance)[:80])
@@ -97,6 +109,9 @@ class SqlResult(Grader):
             "expected": sample.reference,
             "database": database,
         }
+        if self.dialect == "duckdb":
+            check_installed()
+            return _as_grade(await compared(request, self._settings(), min(60.0, self.timeout + 2.0)))
         # The worker's limit is above the queries' own, which end first and name the query.
         program = FunctionGrader.from_source(
             _program(self._settings()), imported=True, timeout=min(60.0, self.timeout + 2.0)
@@ -105,6 +120,22 @@ class SqlResult(Grader):
         control.looks_again = False
         row = Samples([{"completion": json.dumps(request)}])
         return _as_grade((await program.grade_all(row, control))[0])
+
+    def check_ready(self) -> None:
+        """Raise any error that would end a run before its first row.
+
+        Raises:
+            MissingPackageError: DuckDB is not installed.
+        """
+        if self.dialect == "duckdb":
+            check_installed()
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """Grade every row; with DuckDB its processes stay for the run."""
+        if self.dialect == "sqlite":
+            return await super().grade_all(samples, control)
+        async with engine_processes().run():
+            return await super().grade_all(samples, control)
 
     def _database_of(self, sample: Sample) -> Any:
         if self.database:
@@ -122,6 +153,10 @@ class SqlResult(Grader):
 
     def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:
         """The body of a Python function that scores the same."""
+        if self.dialect != "sqlite":
+            raise refusal(
+                self, "dialect", "code of other platforms cannot load DuckDB", 'use dialect="sqlite"'
+            )
         if self.folder:
             raise refusal(
                 self, "folder", "code of other platforms cannot read files", "put the databases into a column"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from workbench.core.errors import FormatError
-from workbench.core.grade import ErrorKind, Grade, GradeError, Status
+from workbench.core.grade import UNGRADED, ErrorKind, Grade, GradeError, Status
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
@@ -85,7 +85,7 @@ def _failures_that_count(entries: Sequence[Entry], grades: Mapping[str, Grades])
     for entry in entries:
         for row, error in grades[entry.name].errors.items() if entry.on_error == "zero" else ():
             # A cancelled row was never graded: it is not a failure that counts as a number.
-            if error.kind is not ErrorKind.CANCELLED:
+            if error.kind not in UNGRADED:
                 counts = 1.0 if entry.negate and entry.negate_errors else 0.0
                 reason = f"{entry.name} failed and counts as {counts} ({error})"
                 reasons[row] = f"{reasons[row]}; {reason}" if row in reasons else reason

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.core import background
 from workbench.core.errors import FormatError
-from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.core.grade import UNGRADED, ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import MISSING, Grades
 from workbench.core.thread import StringThread
 from workbench.data.extractors import Extractor, as_extractor
@@ -241,8 +241,8 @@ class Entry:
         scores, passed = grades.scores.copy(), grades.passed.copy()
         failed = dict(grades.errors)
         if self.on_error != "fail":
-            rows = [row for row, error in failed.items() if error.kind is not ErrorKind.CANCELLED]
-            failed = {row: error for row, error in failed.items() if error.kind is ErrorKind.CANCELLED}
+            rows = [row for row, error in failed.items() if error.kind not in UNGRADED]
+            failed = {row: error for row, error in failed.items() if error.kind in UNGRADED}
             if self.on_error == "zero":
                 turned = self.negate and self.negate_errors
                 scores[rows], passed[rows] = float(turned), turned

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.graders.rules.matches import normalized
 from workbench.graders.rules.numbers import after_thinking
-from workbench.graders.rules.text import Verdict
+from workbench.graders.rules.text import Verdict, normalized
 
 _MARKER = re.compile(r"\[(\d{1,4}(?:\s*(?:,|-|\u2013)\s*\d{1,4})*)\](?!\()")
 _QUOTE = re.compile(

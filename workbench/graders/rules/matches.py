@@ -4,27 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
-from collections.abc import Sequence
 
-from workbench.graders.rules.text import Verdict, folded
-
-_QUOTES = {ord(sign): "'" for sign in "\u2018\u2019\u201a\u201b\u2032\u00b4\u2039\u203a\uff07"}
-_QUOTES |= {ord(sign): '"' for sign in "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02"}
-_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"), "-")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
-
-
-def normalized(text: str, steps: Sequence[str]) -> str:
-    """The text after steps: nfc, nfkc, spaces (runs of any white space become one space, invisible ones none), quotes, dashes."""
-    for step in steps:
-        if step in {"nfc", "nfkc"}:
-            text = unicodedata.normalize("NFC" if step == "nfc" else "NFKC", text)
-        elif step == "spaces":
-            text = re.sub(r"\s+", " ", _INVISIBLE.sub("", text))
-        else:
-            text = text.translate(_QUOTES if step == "quotes" else _DASHES)
-    return text
+from workbench.graders.rules.text import Verdict, folded, normalized
 
 
 def texts_in(expected: str) -> list[str]:

@@ -61,6 +61,56 @@ function folded(text, ignoreCase, trim) {
   return ignoreCase ? kept.toLowerCase() : kept;
 }
 
+function normalized(text, steps) {
+  const space = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
+  for (const step of steps) {
+    if (step === "nfc" || step === "nfkc") text = text.normalize(step.toUpperCase());
+    else if (step === "spaces") text = text.replace(/[\u00ad\u200b-\u200f\u2060\ufeff]/g, "").replace(space, " ");
+    else if (step === "quotes") {
+      text = text.replace(/[\u2018\u2019\u201a\u201b\u2032\u00b4\u2039\u203a\uff07]/g, "'");
+      text = text.replace(/[\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02]/g, '"');
+    } else text = text.replace(/[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g, "-");
+  }
+  return text;
+}
+
+function textsIn(expected) {
+  let values = null;
+  try {
+    values = JSON.parse(expected);
+  } catch (error) {
+    values = null;
+  }
+  if (!Array.isArray(values) || !values.length || values.some((value) => value !== null && typeof value === "object")) {
+    throw new Error("the reference is not a list of texts");
+  }
+  return values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+}
+
+function occurs(text, expected, how, words) {
+  if (how === "equals") return text === expected;
+  if (!words) {
+    if (how === "starts") return text.startsWith(expected);
+    return how === "ends" ? text.endsWith(expected) : text.includes(expected);
+  }
+  // A boundary is required only next to a letter or digit of the expected text.
+  const wide = (part) => /^[_\p{L}\p{N}]$/u.test(part);
+  const signs = [...expected];
+  const before = signs.length && wide(signs[0]) ? "(?<![_\\p{L}\\p{N}])" : "";
+  const after = signs.length && wide(signs[signs.length - 1]) ? "(?![_\\p{L}\\p{N}])" : "";
+  const escaped = expected.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&");
+  return new RegExp((how === "starts" ? "^" : "") + before + escaped + after + (how === "ends" ? "$" : ""), "u").test(text);
+}
+
+function matches(text, expected, options) {
+  const plain = (one) => folded(normalized(one, options.normalize), options.ignore_case, options.trim);
+  const wanted = options.several ? textsIn(expected) : [expected];
+  const given = plain(text);
+  const found = wanted.filter((one) => occurs(given, plain(one), options.how, options.words));
+  const matched = options.several === "all" ? found.length === wanted.length : found.length > 0;
+  return matched !== options.negate;
+}
+
 function exactMatch(text, expected, ignoreCase, trim) {
   return folded(text, ignoreCase, trim) === folded(expected, ignoreCase, trim);
 }
@@ -91,9 +141,10 @@ function lengthWithin(text, minimum, maximum, unit) {
   return (minimum === null || count >= minimum) && (maximum === null || count <= maximum);
 }
 
-function labelSet(text, labels, passingLabels, ignoreCase, trim) {
-  const given = folded(text, ignoreCase, trim);
-  const found = [...passingLabels, ...labels].find((label) => folded(label, ignoreCase, trim) === given);
+function labelSet(text, labels, passingLabels, ignoreCase, trim, normalize) {
+  const plain = (one) => folded(normalized(one, normalize), ignoreCase, trim);
+  const given = plain(text);
+  const found = [...passingLabels, ...labels].find((label) => plain(label) === given);
   return found !== undefined && passingLabels.includes(found);
 }
 

@@ -10,7 +10,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.graders.rules.json_compare import matching
@@ -31,7 +31,7 @@ def query_in(text: str) -> str:
     """The query of a completion: its last SQL code block, else its last code block, else the whole text."""
     text = after_thinking(text)
     blocks = [(name.lower(), block) for _, name, block in _BLOCK.findall(text)]
-    named = [block for name, block in blocks if name in {"sql", "sqlite"}]
+    named = [block for name, block in blocks if name in {"sql", "sqlite", "duckdb"}]
     return str((named or [block for _, block in blocks] or [text])[-1]).strip()
 
 
@@ -100,7 +100,8 @@ def result_of(query: str, database: Any, seconds: float) -> tuple[list[str], Row
 
 
 def sql_result(  # noqa: PLR0913 (the grader's settings)
-    text: str, expected: Any, database: Any, *, order: str = "auto", duplicates: str = "count", columns: str = "position", tolerance: float = 0.0, seconds: float = 5.0
+    text: str, expected: Any, database: Any, *, order: str = "auto", duplicates: str = "count", columns: str = "position", tolerance: float = 0.0, seconds: float = 5.0,
+    run: Callable[[str, Any, float], tuple[list[str], Rows]] = result_of,
 ) -> Verdict:  # fmt: skip
     """Whether a query returns the rows of the reference.
 
@@ -113,6 +114,7 @@ def sql_result(  # noqa: PLR0913 (the grader's settings)
         columns: "position", "names" or "any".
         tolerance: Accepted difference of numbers.
         seconds: Time limit of each query.
+        run: Runs a query; SQLite by default.
 
     Raises:
         ValueError: The reference has no result.
@@ -121,15 +123,15 @@ def sql_result(  # noqa: PLR0913 (the grader's settings)
         expected = json.loads(expected)
     if isinstance(expected, str):
         try:
-            names, wanted = result_of(expected, database, seconds)
+            names, wanted = run(expected, database, seconds)
         except ValueError as error:
             raise ValueError(f"the reference: {error}") from None
         in_order = order == "always" or (order == "auto" and is_ordered(expected))
     else:
         names, wanted, in_order = [], [tuple(row) for row in expected], order == "always"
-        opened(database).close()
+        run("SELECT 1", database, seconds)  # refuses a database that cannot be made
     try:
-        own_names, found = result_of(query_in(text), database, seconds)
+        own_names, found = run(query_in(text), database, seconds)
     except ValueError as error:
         return 0.0, f"Query failed: {error}"[:300], {"failure": "query"}
     details = {"rows": len(found), "expected_rows": len(wanted)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Sequence
 from typing import Any
 
 Verdict = tuple[float, str, dict[str, Any]]
@@ -36,6 +37,26 @@ def folded(text: str, ignore_case: bool, trim: bool) -> str:
     """The text in the form in which it is compared."""
     text = text.strip() if trim else text
     return text.lower() if ignore_case else text
+
+
+_QUOTES = {
+    **{ord(sign): "'" for sign in "\u2018\u2019\u201a\u201b\u2032\u00b4\u2039\u203a\uff07"},
+    **{ord(sign): '"' for sign in "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02"},
+}
+_DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"), "-")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+
+
+def normalized(text: str, steps: Sequence[str]) -> str:
+    """The text after steps: nfc, nfkc, spaces (runs of any white space become one space, invisible ones none), quotes, dashes."""
+    for step in steps:
+        if step in {"nfc", "nfkc"}:
+            text = unicodedata.normalize("NFC" if step == "nfc" else "NFKC", text)
+        elif step == "spaces":
+            text = re.sub(r"\s+", " ", _INVISIBLE.sub("", text))
+        else:
+            text = text.translate(_QUOTES if step == "quotes" else _DASHES)
+    return text
 
 
 def contains(text: str, expected: str, *, ignore_case: bool = False) -> Verdict:
@@ -108,12 +129,17 @@ def label_set(
     passing_labels: tuple[str, ...],
     ignore_case: bool = False,
     trim: bool = True,
+    normalize: tuple[str, ...] = (),
 ) -> Verdict:
     """Whether the text is one of the labels, and one of those that pass."""
-    text_folded = folded(text, ignore_case, trim)
+
+    def plain(one: str) -> str:
+        return folded(normalized(one, normalize), ignore_case, trim)
+
+    text_folded = plain(text)
     # Passing ones first: "A" and "a" may both be labels if case is ignored.
     match = next(
-        (label for label in (*passing_labels, *labels) if folded(label, ignore_case, trim) == text_folded),
+        (label for label in (*passing_labels, *labels) if plain(label) == text_folded),
         None,
     )
     wrong = f"Not one of the labels: {text[:80]!r}" if match is None else f"The label {match!r} does not pass"

@@ -22,7 +22,14 @@ from workbench.graders.arguments import (
     check_time_limit,
 )
 from workbench.graders.base import kind
-from workbench.graders.portable_rule import PythonBody, Rule, no_skip, refusal, search_in_javascript
+from workbench.graders.portable_rule import (
+    PythonBody,
+    Rule,
+    javascript_literal,
+    no_skip,
+    refusal,
+    search_in_javascript,
+)
 from workbench.graders.rule_grader import ColumnVerdicts, UngradedReason, Unscored
 from workbench.graders.rules.text import (
     Verdict,
@@ -34,9 +41,10 @@ from workbench.graders.rules.text import (
     length,
     length_within,
     measured,
+    normalized,
     regex_match,
 )
-from workbench.graders.text.match_options import MatchGrader
+from workbench.graders.text.match_options import MatchGrader, checked_steps
 from workbench.graders.text.text_grader import ReferenceGrader, TextGrader, WordedGrader
 
 
@@ -148,6 +156,7 @@ class LabelSet(TextGrader):
         passing_labels: Those of them that pass; all of them by default.
         ignore_case: Whether letters match either case.
         trim: Whether white space around the text and the labels is ignored.
+        normalize: Typographic differences to ignore: "nfc", "nfkc", "spaces", "quotes", "dashes".
 
     The details contain the `label` found, None for other texts.
 
@@ -155,7 +164,7 @@ class LabelSet(TextGrader):
     """
 
     rule: ClassVar[Rule] = Rule(
-        "text.label_set", "labelSet", ("labels", "passing_labels", "ignore_case", "trim")
+        "text.label_set", "labelSet", ("labels", "passing_labels", "ignore_case", "trim", "normalize")
     )
 
     labels: tuple[str, ...] = field(kw_only=False)
@@ -163,9 +172,11 @@ class LabelSet(TextGrader):
     passing_labels: tuple[str, ...] = field(default=None, kw_only=False)  # type: ignore[arg-type]
     ignore_case: bool = False
     trim: bool = True
+    normalize: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "normalize", checked_steps(self.normalize))
         object.__setattr__(self, "labels", as_texts("labels", self.labels, least=1))
         passing_labels = self.labels
         if self.passing_labels is not None:
@@ -186,6 +197,7 @@ class LabelSet(TextGrader):
             passing_labels=self.passing_labels,
             ignore_case=self.ignore_case,
             trim=self.trim,
+            normalize=self.normalize,
         )
 
 
@@ -206,6 +218,8 @@ class Regex(ReferenceGrader):
             failed grade if it is a reference), "skip" (the same for a constant, a skipped row for a reference) or
             "zero" (Letta and Umbraco: score 0.0).
         timeout: Time limit of one search, above 0, at most 60.
+        normalize: Typographic differences of the text to remove before the search: "nfc", "nfkc", "spaces", "quotes",
+            "dashes". The pattern stays unchanged; details count in the normalised text.
 
     Error kinds: timeout, sample (no reference, or one that is not a valid pattern).
 
@@ -225,9 +239,11 @@ class Regex(ReferenceGrader):
     flavor: str = "python"
     on_bad_pattern: str = field(default="fail", metadata=HANDLING)
     timeout: float = field(default=SECONDS, metadata=LIMIT)
+    normalize: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "normalize", checked_steps(self.normalize))
         check_optional_text("pattern", self.pattern)
         check_choice("flavor", self.flavor, ("python", "dotnet"))
         check_choice("on_bad_pattern", self.on_bad_pattern, ("fail", "skip", "zero"))
@@ -261,6 +277,7 @@ class Regex(ReferenceGrader):
 
     def compare(self, text: str, expected: str) -> Verdict:
         """Whether the pattern is found in the text."""
+        text = normalized(text, self.normalize)
         if self.on_bad_pattern == "zero":
             try:
                 return regex_match(text, expected, self._pattern(expected).search)
@@ -288,15 +305,25 @@ class Regex(ReferenceGrader):
             rule, search = "regex_match", f"plain_search(expected, {flags})"
         else:
             rule, search = "regex_or_nothing", f"lambda pattern: plain_search(pattern, {flags})"
-        rules = (*expected.rules, "text.plain_search", f"text.{rule}")
-        return PythonBody(rules, (*expected.lines, f"return {rule}(text, expected, {search})[0]"))
+        rules, lines = (*expected.rules, "text.plain_search", f"text.{rule}"), expected.lines
+        if self.normalize:
+            rules, lines = (
+                (*rules, "text.normalized"),
+                (*lines, f"text = normalized(text, {self.normalize!r})"),
+            )
+        return PythonBody(rules, (*lines, f"return {rule}(text, expected, {search})[0]"))
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:  # noqa: ARG002
         """The lines of the JavaScript function once `text` is known."""
         if self.pattern is None:
             why = "patterns from the samples are Python's"
             raise refusal(self, "pattern", why, "use a constant pattern")
-        return [search_in_javascript(self, self.pattern, dotnet=self.flavor == "dotnet")]
+        search = search_in_javascript(self, self.pattern, dotnet=self.flavor == "dotnet")
+        if not self.normalize:
+            return [search]
+        # In a block, as `text` is a constant outside.
+        text = f"normalized(given, {javascript_literal(self.normalize)})"
+        return ["const given = text;", "{", f"  const text = {text};", f"  {search}", "}"]
 
 
 @kind("length", family="text")

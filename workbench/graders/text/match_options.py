@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind
 from workbench.graders.arguments import as_texts, check_choice
-from workbench.graders.portable_rule import PythonBody, refusal
+from workbench.graders.portable_rule import PythonBody, javascript_score
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules.matches import matches
 from workbench.graders.rules.text import Verdict
@@ -34,7 +34,7 @@ class MatchGrader(ExpectedGrader):
     hidden_from_dir = "match_rule option_names is_plain options"
 
     option_names: ClassVar[tuple[str, ...]] = ("several", "normalize", "negate")
-    """Settings that other platforms and JavaScript do not have."""
+    """Settings that other platforms do not have."""
 
     several: str = ""
     normalize: tuple[str, ...] = ()
@@ -47,10 +47,7 @@ class MatchGrader(ExpectedGrader):
             object.__setattr__(self, "several", self.several or "any")
         super().__post_init__()
         check_choice("several", self.several, ("", "any", "all"))
-        steps = _as_steps(self.normalize)
-        for step in steps:
-            check_choice("normalize", step, STEPS)
-        object.__setattr__(self, "normalize", steps)
+        object.__setattr__(self, "normalize", checked_steps(self.normalize))
         if self.several and self.expected is not None:
             try:
                 self.matched("", self.expected)
@@ -92,17 +89,24 @@ class MatchGrader(ExpectedGrader):
         return PythonBody((*expected.rules, "matches.matches"), (*expected.lines, line))
 
     def javascript_rest(self, reference_names: tuple[str, ...]) -> list[str]:
-        """The lines of the JavaScript function; options have no JavaScript form."""
-        for name in self.option_names:
-            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
-                raise refusal(
-                    self, name, "this option has no JavaScript form", "remove it, or export it as Python"
-                )
-        return super().javascript_rest(reference_names)
+        """The JavaScript lines for the expected text, then those of the rule."""
+        if self.is_plain:
+            return super().javascript_rest(reference_names)
+        options = json.dumps({"words": False, **self.options})
+        score = javascript_score(f"matches(text, expected, {options})")
+        return [*self.expected_in_javascript(reference_names), score]
 
 
-def _as_steps(value: Any) -> tuple[str, ...]:
-    return as_texts("normalize", [value] if isinstance(value, str) else value)
+def checked_steps(value: Any) -> tuple[str, ...]:
+    """The steps of a `normalize` setting.
+
+    Raises:
+        FormatError: One of them is unknown.
+    """
+    steps = as_texts("normalize", [value] if isinstance(value, str) else value)
+    for step in steps:
+        check_choice("normalize", step, STEPS)
+    return steps
 
 
 def _as_list(value: Any) -> tuple[str, ...] | None:

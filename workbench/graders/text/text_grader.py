@@ -184,7 +184,7 @@ class ReferenceGrader(WordedGrader):
             sample), "skip", or "zero" (Letta: score 0.0). The last two apply to an empty reference too.
     """
 
-    hidden_from_dir = "compare compare_in constant expected_in_python passes"
+    hidden_from_dir = "compare compare_in constant expected_in_javascript expected_in_python passes"
 
     on_no_reference: str = field(default="fail", metadata=HANDLING)
 
@@ -263,9 +263,10 @@ class ReferenceGrader(WordedGrader):
         if self.rule is None or not self.rule.javascript:
             return super().javascript_rest(reference_names)
         score = javascript_score(self.rule.javascript_call(self, "text", "expected"))
-        return [*self._expected_in_javascript(reference_names), score]
+        return [*self.expected_in_javascript(reference_names), score]
 
-    def _expected_in_javascript(self, reference_names: tuple[str, ...]) -> list[str]:
+    def expected_in_javascript(self, reference_names: tuple[str, ...]) -> list[str]:
+        """The JavaScript lines that define the expected text."""
         names = javascript_literal(reference_names)
         if self.constant is not None:
             return [f"const expected = {javascript_literal(self.constant)};"]

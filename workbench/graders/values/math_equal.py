@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+import time
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from workbench.core.errors import FormatError
-from workbench.core.grade import ErrorKind
-from workbench.graders.base import is_number, kind
-from workbench.graders.portable_rule import Rule
+from workbench.core.grade import ErrorKind, Grade
+from workbench.core.grades import Grades
+from workbench.data.samples import Sample, Samples
+from workbench.graders.arguments import LIMIT, check_choice, check_time_limit
+from workbench.graders.base import Grader, is_number, kind
+from workbench.graders.concurrent_rows import Control
+from workbench.graders.portable_rule import PythonBody, Rule, refusal
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules.math import math_equal
 from workbench.graders.rules.text import Verdict
 from workbench.graders.text.text_grader import ExpectedGrader
+from workbench.graders.values.math_verify_engine import check_installed, engine_processes, verified
+
+
+class _ForEngine(BaseException):
+    """Leaves the rule with the two texts that an engine compares."""
+
+    def __init__(self, text: str, expected: str) -> None:
+        super().__init__()
+        self.text, self.expected = text, expected
 
 
 @kind("math-equal", family="values")
@@ -35,10 +50,13 @@ class MathEqual(ExpectedGrader):
         evaluated: Whether a result with more operations to carry out than the reference scores 0.0: "3 + 4" is then not 7,
             so that a copy of the problem is not a result.
         whole: Whether the whole text is the result, without a search for it.
+        engine: "" for the rules above, or "math-verify" for the package of this name (extra `math`), with its rules and its
+            search for the result. It runs in separate processes with your rights, not in the sandbox.
+        timeout: Time limit of a row with an engine, in seconds, above 0, at most 60; then its process is ended.
 
     The details contain the `result`, its `kind`, and the `failure`: missing, ambiguous or unevaluated.
 
-    Error kinds: sample (no reference, or an empty one).
+    Error kinds: sample (no reference, or an empty one), with an engine also timeout, crash, load, runtime.
 
     Example:
         >>> from workbench import StringThread
@@ -52,6 +70,8 @@ class MathEqual(ExpectedGrader):
     relative: float = 0.0
     evaluated: bool = False
     whole: bool = False
+    engine: str = ""
+    timeout: float = field(default=5.0, metadata=LIMIT)
 
     @classmethod
     def example(cls) -> Self:
@@ -66,9 +86,60 @@ class MathEqual(ExpectedGrader):
             raise FormatError("relative must be a finite number from 0 on", found=repr(self.relative)[:80])
         if self.expected is not None and not self.expected.strip():
             raise FormatError("expected must be a result", found=repr(self.expected)[:80])
+        check_choice("engine", self.engine, ("", "math-verify"))
+        check_time_limit(self.timeout)
+        for name in ("relative", "evaluated", "whole") if self.engine else ():
+            if getattr(self, name):
+                raise FormatError(
+                    f"{self.engine} has no setting {name}",
+                    found=repr(getattr(self, name)),
+                    hint="leave it out, or engine",
+                )
+
+    def check_ready(self) -> None:
+        """Raise any error that would end a run before its first row.
+
+        Raises:
+            MissingPackageError: The engine is not installed.
+        """
+        if self.engine:
+            check_installed()
+
+    @property
+    def at_once(self) -> int:
+        """Number of rows graded concurrently: with an engine, each takes a process."""
+        return os.cpu_count() or 1
+
+    async def grade(self, sample: Sample) -> Grade:
+        """Grade one sample; with an engine in one of its processes."""
+        if not self.engine:
+            return await super().grade(sample)
+        check_installed()
+        start = time.perf_counter()
+        try:
+            outcome = self._safely(sample.thread, sample.reference)
+        except _ForEngine as pair:
+            grade = await verified(pair.text, pair.expected, self.timeout)
+            return replace(grade, seconds=time.perf_counter() - start)
+        return self._grade_of(outcome, time.perf_counter() - start)
+
+    async def grade_all(self, samples: Samples, control: Control) -> Grades:
+        """Grade every row; with an engine several concurrently."""
+        if not self.engine:
+            return await super().grade_all(samples, control)
+        async with engine_processes().run():
+            return await Grader.grade_all(self, samples, control)
+
+    def python_body(self, reference_names: tuple[str, ...]) -> PythonBody:
+        """The body of a Python function that scores the same; an engine has none."""
+        if self.engine:
+            raise refusal(self, "engine", "code of other platforms cannot load math-verify", 'use engine=""')
+        return super().python_body(reference_names)
 
     def compare(self, text: str, expected: str) -> Verdict:
         """Whether the text's result equals the expected one."""
+        if self.engine:
+            raise _ForEngine(text, expected)
         try:
             return math_equal(
                 text, expected, relative=self.relative, evaluated=self.evaluated, whole=self.whole

@@ -19,6 +19,7 @@ from workbench.data.samples import Sample
 from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.arguments import HANDLING
 from workbench.graders.base import Grader
+from workbench.judges.batch_queue import PendingError
 from workbench.judges.budget import BudgetError
 from workbench.judges.few_shots import check_examples, checked_examples, is_example, show_examples
 from workbench.judges.judge_run import CircuitBreaker, ask, current_run
@@ -29,6 +30,7 @@ from workbench.judges.protocol import (
     Messages,
     NoModelError,
     Reply,
+    SampleError,
     check_setting,
     refuse_unless,
     sent_model,
@@ -49,10 +51,6 @@ _ROWS_AT_ONCE_WITH_STORE = 256
 """Concurrent rows if replies may come from a store, which reads many of them in one query. Workbench default."""
 
 
-class SampleError(Exception):
-    """A sample lacks something that the judge's request needs; the message names it."""
-
-
 def json_schema(schema: Mapping[str, Any], name: str = "verdict") -> dict[str, Any]:
     """The `response_format` that requests replies of this shape from a server."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(schema)}}
@@ -70,6 +68,8 @@ class Judge(Grader):
         max_tokens: Maximum tokens of a reply, up to 131,072; None for the server's limit. With it a budget is exact if
             the server charges by the price table and counts the messages sent.
         extractor: Which text of the thread is judged.
+        images: Column with the row's images, which are sent after the text of the request; "" for none. Images in messages
+            are in the column "images". See `judges/images.py` for what a cell may contain.
         platform: Whose conventions decide how the request is built and how malformed replies are parsed; one of
             `judges.PLATFORMS`. Under "", the workbench's rules, a reply without JSON, a number outside the range, a
             refusal and a truncated reply are failed grades.
@@ -85,7 +85,8 @@ class Judge(Grader):
     Metadata contains `raw` (the reply's text, at most 10,000 characters) and `cached` if it was read from a store.
 
     Error kinds: judge_server, judge_unreachable, judge_key, judge_limit, timeout (the server), judge_parse,
-    judge_cut, judge_too_long, judge_refusal, out_of_range, not_finite (the reply), budget, store, template, sample.
+    judge_cut, judge_too_long, judge_refusal, out_of_range, not_finite (the reply), budget, pending (in a batch), store,
+    template, sample.
     """
 
     hidden_from_dir = (
@@ -104,6 +105,7 @@ class Judge(Grader):
     temperature: float = 0.0
     max_tokens: int | None = None
     extractor: Extractor = field(default_factory=Extractor)
+    images: str = ""
     platform: str = ""
     examples: tuple[Mapping[str, Any], ...] = ()
     base_url: str = field(default="", compare=False, repr=False, metadata=HANDLING)
@@ -123,6 +125,7 @@ class Judge(Grader):
         numeric = isinstance(self.temperature, int | float) and not isinstance(self.temperature, bool)
         refuse_unless(numeric and 0 <= self.temperature <= 2, "temperature must be 0 to 2", self.temperature)
         object.__setattr__(self, "temperature", float(self.temperature))
+        refuse_unless(isinstance(self.images, str), "images must be the name of a column", self.images)
         if self.max_tokens is not None:
             check_setting("max_tokens", self.max_tokens)
         if not self.has_own_examples:
@@ -263,6 +266,9 @@ class Judge(Grader):
             grade = Grade.failed(ErrorKind.TEMPLATE, str(error))
         except SampleError as error:
             grade = Grade.failed(ErrorKind.SAMPLE, str(error))
+        except PendingError as error:
+            await _confirm(replies)
+            grade = Grade.failed(error.kind, str(error))
         except (JudgeServerError, BudgetError) as error:
             transient = getattr(error, "transient", False)  # a `BudgetError` never is
             grade = Grade(error=GradeError(error.kind, str(error), transient))
@@ -301,6 +307,9 @@ class Judge(Grader):
         """Send these messages and parse the reply; if it cannot be parsed, request a repaired one once."""
         try:
             return await self._ask_and_repair(sample, messages, replies)
+        except PendingError:
+            await _confirm(replies)  # the next step, which is in a batch, continues from them
+            raise
         finally:
             # Of replies that were not parsed, and immediately: an equal request of the same row may wait for this one.
             _discard(replies)

@@ -14,9 +14,9 @@ from workbench.data.templates import compile as compile_template
 from workbench.data.templates import context_text, thread_variables
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
-from workbench.judges.kinds import JSON_OBJECT, Judge, SampleError, json_schema
+from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
 from workbench.judges.prompts import check_template_names, prompt, question_and_context
-from workbench.judges.protocol import Messages, Reply, refuse_unless
+from workbench.judges.protocol import Messages, Reply, SampleError, refuse_unless
 from workbench.judges.token_odds import LOGPROBS, weighted
 from workbench.judges.verdicts import AnswerError, verdict_object
 

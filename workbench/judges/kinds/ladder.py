@@ -22,10 +22,9 @@ from workbench.graders.arguments import check_choice
 from workbench.graders.base import Grader, from_spec, kind
 from workbench.graders.concurrent_rows import NOT_GRADED, STOP_INTERVAL, STOP_SECONDS, Control
 from workbench.judges.bradley_terry import PairResults, fit_strengths, neighbours, ranks_of
-from workbench.judges.kinds import SampleError
 from workbench.judges.kinds.pairwise import PairComparison, PairwiseJudge
 from workbench.judges.panel_votes import summed_costs
-from workbench.judges.protocol import Messages, ScriptedClient, refuse_unless
+from workbench.judges.protocol import Messages, SampleError, ScriptedClient, refuse_unless
 
 _RIVAL = "ladder rival"
 """Key of the metadata under which the judge gets the other completion."""

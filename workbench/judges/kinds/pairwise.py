@@ -14,9 +14,9 @@ from workbench.data.samples.plain import text as plain_text
 from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
 from workbench.graders.base import as_sample, kind
-from workbench.judges.kinds import JSON_OBJECT, Judge, SampleError, json_schema
+from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
 from workbench.judges.prompts import prompt, question_and_context
-from workbench.judges.protocol import Messages, Reply, refuse_unless
+from workbench.judges.protocol import Messages, Reply, SampleError, refuse_unless
 from workbench.judges.several_requests import ask_each
 from workbench.judges.verdicts import AnswerError, verdict_object
 

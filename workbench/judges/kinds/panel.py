@@ -14,7 +14,9 @@ from workbench.data.samples import Sample
 from workbench.graders.arguments import HANDLING, check_choice
 from workbench.graders.base import Grader, is_number, kind
 from workbench.graders.combine.entry import Entry, as_entry, check_names
+from workbench.judges.kinds import Judge
 from workbench.judges.kinds.binary import BinaryJudge
+from workbench.judges.openai_client import OpenAIClient
 from workbench.judges.panel_votes import Vote, VotingRule, fold_of, n_needed, with_totals
 from workbench.judges.protocol import ScriptedClient, check_number, refuse_unless
 
@@ -185,7 +187,14 @@ class Panel(Grader):
         return self.entries[0].grader.ends_run()
 
     def check_ready(self) -> None:
-        """Raise any error that would end a run before its first row; every member must be ready."""
+        """Raise any error that would end a run before its first row: a member is not ready, or two would return one reply."""
+        if twins := _equal_judges(self.entries):
+            raise FormatError(
+                f"members {twins[0]!r} and {twins[1]!r} would return the same reply",
+                found="one prompt, one model, temperature 0",
+                expected="different prompts or models, or a temperature above 0",
+                hint="dataclasses.replace(judge, temperature=1.0), or Panel(judge, repeats=...) of such a judge",
+            )
         for entry in self.entries:
             entry.grader.check_ready()
 
@@ -244,6 +253,27 @@ class Panel(Grader):
             raise FormatError("a panel needs entries", found=repr(entries)[:80])
         built = tuple(entry if isinstance(entry, Entry) else Entry.build(entry) for entry in entries)
         return super().build({**values, "entries": built})
+
+
+def _equal_judges(entries: Sequence[Entry]) -> tuple[str, str] | None:
+    """Names of two judges that send the same requests to the same server at temperature 0; None if all differ."""
+    seen: list[tuple[str, Judge]] = []
+    for entry in entries:
+        judge = entry.grader
+        # Other clients than `OpenAIClient` may return another reply to the same request.
+        if (
+            not isinstance(judge, Judge)
+            or judge.sent_temperature
+            or not isinstance(judge.chat_client(), OpenAIClient)
+        ):
+            continue
+        bare = replace(judge, name="")
+        for name, other in seen:
+            if bare == other and judge.chat_client() == other.chat_client() and entry.extractor is None:
+                return name, entry.name
+        if entry.extractor is None:
+            seen.append((entry.name, bare))
+    return None
 
 
 async def _vote(name: str, entry: Entry, weight: float, sample: Sample) -> Vote:

@@ -18,9 +18,9 @@ from workbench.judges.claims import (
     sentences,
     share_of,
 )
-from workbench.judges.kinds import JSON_OBJECT, Judge, SampleError, json_schema
+from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
 from workbench.judges.prompts import conversation, prompt, question
-from workbench.judges.protocol import Messages, Reply, refuse_unless
+from workbench.judges.protocol import Messages, Reply, SampleError, refuse_unless
 from workbench.judges.several_requests import ask_each
 from workbench.judges.verdicts import AnswerError, verdict_object
 

@@ -11,9 +11,16 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample
 from workbench.graders.arguments import check_choice
 from workbench.graders.base import as_sample, is_number, kind
-from workbench.judges.kinds import Judge, SampleError, json_schema
+from workbench.judges.kinds import Judge, json_schema
 from workbench.judges.prompts import prompt, question_and_context
-from workbench.judges.protocol import Messages, Reply, ScriptedClient, check_number, refuse_unless
+from workbench.judges.protocol import (
+    Messages,
+    Reply,
+    SampleError,
+    ScriptedClient,
+    check_number,
+    refuse_unless,
+)
 from workbench.judges.row_criteria import (
     RowCriterion,
     RubricError,

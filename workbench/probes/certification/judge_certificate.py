@@ -214,6 +214,11 @@ class Certification(Displayed):
         """
         return write_atomically(path, self._repr_markdown_())
 
+    @property
+    def blocks(self) -> Iterator[DisplayBlock]:
+        """Its parts for display, for pages that contain it."""
+        return self._blocks()
+
     def to_html(self, path: str | Path) -> Path:
         """Write the certification as one self-contained HTML page.
 

@@ -16,6 +16,14 @@ from typing import Any, Literal
 
 from workbench.core.discovery import load_modules, refuse_taken
 from workbench.core.python_text import parse
+from workbench.probes.allowances import (
+    BEGINS_WITH,
+    EXTRAS_ARE_FREE,
+    PART_IS_ENOUGH,
+    SLIPS_ARE_FREE,
+    WANTS_BARE,
+    tolerance_of,
+)
 from workbench.probes.shapes import (
     Mined,
     number_in,
@@ -100,27 +108,6 @@ def with_body(text: str, body: str) -> str:
     return ast.unparse(tree)
 
 
-_BARE = re.compile(
-    r"\balone\b|\bonly\b|\bnothing (?:but|else)\b|\bjust (?:the|a|one)\b|\bno other\b|\bexactly\b|\bwithout any\b",
-    re.IGNORECASE,
-)
-"""Words of a prompt that requires the result and nothing else."""
-_WITHIN_SHARE = re.compile(
-    r"(?:within|\u00b1|\+/-|plus or minus|tolerance (?:of|is)|margin of|up to|off by|error of|accurate to)[^.\d\n]{0,25}(\d+(?:\.\d+)?)\s*(?:%|percent|per cent)",
-    re.IGNORECASE,
-)
-_WITHIN_NUMBER = re.compile(
-    r"(?:within|\u00b1|\+/-|plus or minus|tolerance (?:of|is)|margin of|off by)[^.\d\n]{0,25}(\d+(?:\.\d+)?)(?![\d.]*\s*(?:%|percent|per cent))",
-    re.IGNORECASE,
-)
-NO_MATTER = r"[^.\n]{0,60}(?:(?:do|does|will) not (?:matter|count)|(?:doesn't|don't) (?:matter|count)|(?:is|are) (?:ignored|irrelevant|not checked))"
-"""Words after something that a prompt leaves free."""
-CASE_IS_FREE = re.compile(
-    rf"\b(?:case|capitals|capitali[sz]ation)\b(?! of){NO_MATTER}|\bcase[- ]insensitive|\bignor(?:e|es|ing) (?:the )?case\b",
-    re.IGNORECASE,
-)
-_TOLERANCE = re.compile(r"(?:^|_)(?:tol|tolerance|margin|slack|epsilon|eps|delta)(?:$|_)", re.IGNORECASE)
-"""Names of columns with the difference that is allowed."""
 _CODE = re.compile(r"[(){};=<>\[\]\\]|^\s*(?:def|return|import|SELECT|class)\b")
 _PROGRAM = re.compile(
     r"^\s*(?:(?:async\s+)?def|class|import|from|return|for|while|SELECT|INSERT|UPDATE|WITH)\b", re.MULTILINE
@@ -203,7 +190,27 @@ class ProbeRow:
     @property
     def wants_bare(self) -> bool:
         """Whether the prompt requires the result alone: then it need not be accepted with more around it."""
-        return _BARE.search(self.prompt) is not None
+        return WANTS_BARE.search(self.prompt) is not None
+
+    @property
+    def extras_are_free(self) -> bool:
+        """Whether the prompt lets a completion have more than what is correct."""
+        return EXTRAS_ARE_FREE.search(self.prompt) is not None
+
+    @property
+    def part_is_enough(self) -> bool:
+        """Whether the prompt lets some entries be left out."""
+        return PART_IS_ENOUGH.search(self.prompt) is not None
+
+    @property
+    def slips_are_free(self) -> bool:
+        """Whether the prompt lets some letters or words differ from the reference."""
+        return SLIPS_ARE_FREE.search(self.prompt) is not None
+
+    def contains_all(self, text: str | None) -> bool:
+        """Whether a text has the reference, or every entry of one that is a list."""
+        entries = [str(one) for one in self.json] if isinstance(self.json, list) else [self.reference]
+        return any(entries) and all(is_mentioned(text or "", entry) for entry in entries)
 
     @property
     def is_letter(self) -> bool:
@@ -222,8 +229,14 @@ class ProbeRow:
 
     @property
     def is_verdict(self) -> bool:
-        """Whether the reference is yes, no, true or false: a completion may start with it and then continue."""
-        return self.reference.lower() in {"yes", "no", "true", "false"}
+        """Whether a completion may start with the reference and then continue: yes, no, true, false, or what the prompt has first."""
+        if self.reference.lower() in {"yes", "no", "true", "false"}:
+            return True
+        first = BEGINS_WITH.search(self.prompt) if self.reference else None
+        return (
+            first is not None
+            and re.search(rf"['\"`*]{re.escape(self.reference)}['\"`*]", first[1], re.IGNORECASE) is not None
+        )
 
     @property
     def is_code(self) -> bool:
@@ -271,17 +284,7 @@ class ProbeRow:
         """Largest relative difference from the reference that the prompt or a column allows, 0 for none."""
         if not self.value:
             return 0.0
-        allowed = [float(found[1]) / 100 for found in _WITHIN_SHARE.finditer(self.prompt)]
-        allowed += [abs(float(found[1]) / self.value) for found in _WITHIN_NUMBER.finditer(self.prompt)]
-        for name, value in self.columns.items():
-            if (
-                _TOLERANCE.search(name)
-                and isinstance(value, int | float)
-                and not isinstance(value, bool)
-                and value > 0
-            ):
-                allowed.append(value if value < 1 else min(value / 100, abs(value / self.value)))
-        return max(allowed, default=0.0)
+        return tolerance_of(self.prompt, self.value, self.columns)
 
     def is_near(self, text: str | None) -> bool:
         """Whether the last number of a text is within the tolerance that the row states."""

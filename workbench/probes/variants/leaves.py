@@ -9,13 +9,13 @@ from typing import Any
 
 from workbench.probes.shapes import number_in, parsed_json
 from workbench.probes.variants import ProbeRow, variant
-from workbench.probes.variants.structure import ORDER
+from workbench.probes.variants.structure import ORDER, SHARES
 
 _MOST, _MANY = 2, 12
 """Accepted completions of a row that are changed, the shortest first, and values of each. Workbench limits."""
 
 
-def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def json_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """The values of JSON that are not objects or lists, each with the keys and positions that lead to it."""
     parts = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
@@ -24,19 +24,19 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
         yield path, value
     else:
         for key, inner in parts:
-            yield from _paths(inner, (*path, key))
+            yield from json_paths(inner, (*path, key))
 
 
-def _with(value: Any, path: tuple[Any, ...], other: Any) -> Any:
+def with_value(value: Any, path: tuple[Any, ...], other: Any) -> Any:
     """JSON with another value at a path."""
     if not path:
         return other
     changed = dict(value) if isinstance(value, dict) else list(value)
-    changed[path[0]] = _with(value[path[0]], path[1:], other)
+    changed[path[0]] = with_value(value[path[0]], path[1:], other)
     return changed
 
 
-def _other(value: Any) -> Any:
+def changed_value(value: Any) -> Any:
     """Another value of the same type: of a text with digits or a number another digit, of other texts another one."""
     if isinstance(value, bool):
         return not value
@@ -53,9 +53,9 @@ def _other(value: Any) -> Any:
 )  # fmt: skip
 def leaf_changed(row: ProbeRow) -> Iterable[str | None]:
     """Each value of a nested reference changed alone."""
-    for path, value in [*_paths(row.json)][:_MANY] if isinstance(row.json, list | dict) else ():
-        if len(path) > 1 and (other := _other(value)) != value:
-            yield row.say(json.dumps(_with(row.json, path, other), ensure_ascii=False))
+    for path, value in [*json_paths(row.json)][:_MANY] if isinstance(row.json, list | dict) else ():
+        if len(path) > 1 and (other := changed_value(value)) != value:
+            yield row.say(json.dumps(with_value(row.json, path, other), ensure_ascii=False))
 
 
 _MORE_KEYS = re.compile(
@@ -63,10 +63,6 @@ _MORE_KEYS = re.compile(
     r"\b(?:keys|fields) (?:beyond|besides|other than)\b",
     re.IGNORECASE,
 )
-
-
-_SHARES = re.compile(r"/\s*(?:len|max)\(|\bmean\(")
-"""Terms of a source that pays a share for each key: then those that are not asked for cost nothing on purpose."""
 
 
 @variant(
@@ -79,7 +75,7 @@ def key_added(row: ProbeRow) -> Iterable[str | None]:
         isinstance(row.json, dict)
         and row.json
         and not _MORE_KEYS.search(row.conversation)
-        and not _SHARES.search(row.mined.text)
+        and not SHARES.search(row.mined.text)
     ):
         others = [value for text in row.others if isinstance(value := parsed_json(text), dict)]
         more = next(
@@ -223,3 +219,18 @@ def spaced_thousands(row: ProbeRow) -> Iterable[str | None]:
         found = [*re.finditer(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])", text)]
         if found:
             yield text[: found[-1].start()] + found[-1][0].replace(",", " ") + text[found[-1].end() :]
+
+
+@variant(
+    "cells-swapped", "reject", "lines with two of their cells exchanged", alarm="always", rank=29, least=2, judges=False, asked=True,
+    advice="compare the cells of a line in their order: sort the lines, not the cells",
+)  # fmt: skip
+def cells_swapped(row: ProbeRow) -> Iterable[str | None]:
+    """The first two cells of each line exchanged, if the prompt names the columns with the same mark between them."""
+    for text in row.shortest_accepted():
+        for mark in (";", "|", "\t"):
+            named = re.search(rf"\b[a-z]\w*{re.escape(mark)}[a-z]\w*", row.prompt) is not None
+            lines = [line.split(mark) for line in text.splitlines()]
+            turned = [[cells[1], cells[0], *cells[2:]] if len(cells) > 1 else cells for cells in lines]
+            if named and turned != lines:
+                yield "\n".join(mark.join(cells) for cells in turned)

@@ -12,6 +12,8 @@ from workbench.probes.variants import ProbeRow, variant
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _SHORT = 4
 """Maximum words of a reference that is glued to other letters. Workbench limit."""
+_CALL = re.compile(r"(?:\w+\([^()\n]*\)\s*)+")
+"""Calls, one after the other: with others around it a call is made, not named."""
 _ADVICE = "check the final result of the completion, not whether the reference occurs anywhere in it"
 
 
@@ -26,7 +28,8 @@ def _between(row: ProbeRow) -> tuple[str, str] | None:
 def hedged(row: ProbeRow) -> Iterable[str | None]:
     """Three candidates, the reference in the middle: neither the first nor the last of them is correct."""
     # Of several programs the required one is found by its name.
-    wrong = _between(row) if row.reference and row.json is None and not row.is_program else None
+    is_text = row.reference and row.json is None and not row.is_program and not _CALL.fullmatch(row.reference)
+    wrong = _between(row) if is_text else None
     if wrong is None:
         return []
     first, last = wrong
@@ -367,3 +370,53 @@ def prompt_copied(row: ProbeRow) -> Iterable[str | None]:
         return
     if len(row.prompt) > 2 * len(row.reference):
         yield row.prompt
+
+
+_OPPOSITES = {
+    "un": "able aware balanced biased certain changed clear common connected do even equal fair known likely limited lock locked paid "
+    "read related safe stable subscribe supported sure true used usual verified wanted",
+    "in": "accurate active adequate appropriate complete consistent correct dependent direct eligible equal sufficient valid visible",
+    "ir": "regular relevant responsible reversible",
+    "im": "mature partial perfect polite possible proper pure",
+    "il": "legal legible logical",
+    "dis": "agree allow approve connected honest like obey prove qualified",
+    "non": "compliant empty fiction linear toxic trivial zero",
+}
+_OPPOSITE = {word: prefix + word for prefix, words in _OPPOSITES.items() for word in words.split()}
+"""Words with a prefix that makes them the opposite."""
+
+
+@variant(
+    "opposite-word", "reject", "the opposite of the reference, which contains it", rank=19, least=2,
+    advice='compare whole words: \\bvalid\\b is not in "invalid"',
+)  # fmt: skip
+def opposite_word(row: ProbeRow) -> Iterable[str | None]:
+    """Such as "invalid" for "valid", in the reference's capitals."""
+    word = row.reference.strip()
+    opposite = _OPPOSITE.get(word.lower(), "")
+    if opposite:
+        yield row.say(
+            opposite.upper()
+            if word.isupper() and len(word) > 1
+            else opposite.capitalize()
+            if word[0].isupper()
+            else opposite
+        )
+
+
+@variant(
+    "longer-name", "reject", "another name of the prompt that contains the reference", rank=25, least=2, judges=False,
+    advice="compare whole names: == instead of `in`",
+)  # fmt: skip
+def longer_name(row: ProbeRow) -> Iterable[str | None]:
+    """A name in the prompt, or another row's reference, that has the reference inside; a plural or another ending is the same name."""
+    name = row.reference.strip().lower()
+    if len(name) < 3 or not re.fullmatch(r"[a-z_]+", name):
+        return
+    words = dict.fromkeys(re.findall(r"[a-z_]+", " ".join([row.prompt, *row.others]).lower()))
+    longer = [
+        word
+        for word in words
+        if name in word and word != name and not re.fullmatch(rf"{name}(?:s|es|d|ed|ing|ly|er)", word)
+    ]
+    yield from (row.say(word) for word in longer[:3])

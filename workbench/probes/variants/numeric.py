@@ -84,10 +84,13 @@ def off_a_little(row: ProbeRow) -> Iterable[str | None]:
     if not row.value:
         return
     whole = _INTEGER.fullmatch(row.reference) is not None
+    # A difference below the last digit that the reference has is its rounding.
+    digits = len(row.reference.strip().rpartition(".")[2]) if "." in row.reference else 0
+    least = 10.0**-digits if digits else _TINY
     near = [row.value + step for step in (1, -1) if whole and abs(row.value) <= 50]
     for value in [*near, *(row.value * (1 + share) for share in (0.02, 0.05, 0.1, 0.5))]:
         number = round(value) if whole else round(value, 4)
-        if abs(number - row.value) >= max(0.0199 * abs(row.value), _TINY):
+        if abs(number - row.value) >= max(0.0199 * abs(row.value), 0.99 * least):
             yield row.say(as_text(float(number)))
 
 
@@ -300,3 +303,29 @@ def comma_inside(row: ProbeRow) -> Iterable[str | None]:
     """Such as "4,2" for 42."""
     if row.value is not None and re.fullmatch(r"\d{2,3}", row.reference):
         yield row.say(f"{row.reference[0]},{row.reference[1:]}")
+
+
+_ASKS_FOR_YEAR = re.compile(
+    r"\b(?:which|what) year\b|\bthe year (?:of|in which|when)\b|\bwhen (?:was|were|did|is)\b", re.IGNORECASE
+)
+_YEAR = re.compile(r"(?:1\d|20)\d\d")
+
+
+@variant(
+    "other-year", "reject", "a year some years off", rank=27, least=2, judges=False,
+    advice="compare years exactly: a tolerance in percent is decades of a year",
+)  # fmt: skip
+def other_year(row: ProbeRow) -> Iterable[str | None]:
+    """Seven years earlier and eleven later, if the prompt wants a year."""
+    if _YEAR.fullmatch(row.reference.strip()) and _ASKS_FOR_YEAR.search(row.prompt):
+        yield from (row.say(str(int(row.reference) + step)) for step in (-7, 11))
+
+
+@variant(
+    "mixed-number-glued", "reject", "a mixed number with its parts glued", rank=27, least=2, judges=False,
+    advice="add whole and fraction: without the space 1 1/2 becomes 11/2",
+)  # fmt: skip
+def mixed_number_glued(row: ProbeRow) -> Iterable[str | None]:
+    """Such as "11/2" for "1 1/2"."""
+    if re.fullmatch(r"\d+ \d+/\d+", row.reference.strip()):
+        yield row.say(row.reference.strip().replace(" ", ""))

@@ -278,7 +278,27 @@ def emptied_tags(row: ProbeRow) -> Iterable[str | None]:
             yield emptied
 
 
+@variant(
+    "tags-crossed", "reject", "an accepted completion whose fields are closed with each other's tags", alarm="always", rank=29, least=2,
+    judges=False, asked=True, advice="close a tag with its own name: <(\\w+)>(.*?)</\\1>",
+)  # fmt: skip
+def tags_crossed(row: ProbeRow) -> Iterable[str | None]:
+    """The closing tags of two neighbouring fields exchanged, or put first, if the prompt names both tags."""
+    for text in row.shortest_accepted(_MOST):
+        found = [*_TAGS.finditer(text)]
+        names = [one[1] for one in found[:2]]
+        if len(set(names)) == 2 and all(re.search(rf"\b{name}\b", row.conversation) for name in names):
+            first, second = found[:2]
+            yield _TAGS.sub(lambda one: f"</{one[1]}>{one[2]}<{one[1]}>", text)
+            yield (
+                f"{text[: first.start()]}<{names[0]}>{first[2]}</{names[1]}>{text[first.end() : second.start()]}"
+                f"<{names[1]}>{second[2]}</{names[0]}>{text[second.end() :]}"
+            )
+
+
 _MARKED = (
+    (re.compile(r"(?<!\*)\*[^*\n]+\*(?!\*)"), "**"),
+    (re.compile(r"\*\*[^*\n]+\*\*"), "****"),
     (re.compile(r"\[[^\[\]\n]+\]"), "[]"),
     (re.compile(r"(?m)^(\s*(?:[-*+]|\d+[.)])[ \t]+)\S.*$"), r"\1"),
 )
@@ -297,7 +317,12 @@ def emptied_form(row: ProbeRow) -> Iterable[str | None]:
     for text in () if row.reference else row.shortest_accepted(_MOST):
         if text.lstrip().startswith(("[", "{", "```")):
             continue  # JSON or code
-        yield from (emptied for mark, alone in _MARKED if (emptied := mark.sub(alone, text)) != text)
+        for mark, alone in _MARKED:
+            emptied, count = mark.subn(alone, text)
+            if count:
+                yield emptied
+            if count and set(alone) == {"*"}:
+                yield f"{text.replace('*', '')} {' '.join([alone] * count)}"
         headings = [line for line in text.splitlines() if _HEADING.match(line)]
         if len(headings) > 1 and len(headings) < len(text.splitlines()):
             yield "\n".join(

@@ -7,8 +7,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
+from workbench.probes.allowances import CASE_IS_FREE, NO_MATTER
 from workbench.probes.shapes import PADDING, parsed_json
-from workbench.probes.variants import CASE_IS_FREE, NO_MATTER, ProbeRow, variant
+from workbench.probes.variants import ProbeRow, variant
 
 
 def _wide(text: str) -> str:
@@ -19,6 +20,12 @@ def _wide(text: str) -> str:
 def _without_accents(text: str) -> str:
     parts = unicodedata.normalize("NFD", text)
     return unicodedata.normalize("NFC", "".join(one for one in parts if not unicodedata.combining(one)))
+
+
+def _with_dashes(text: str) -> str:
+    """Every second space between two words as a dash, where there are no figures."""
+    spaces = [found.start() for found in re.finditer(r"(?<=[^\W\d]) (?=[^\W\d])", text)][1::2]
+    return "".join("\u2014" if at in spaces else one for at, one in enumerate(text))
 
 
 _ALLOWED: tuple[tuple[re.Pattern[str], tuple[Callable[[str], str], ...]], ...] = tuple(
@@ -34,6 +41,7 @@ _ALLOWED: tuple[tuple[re.Pattern[str], tuple[Callable[[str], str], ...]], ...] =
         ),
         (rf"\baccents?\b{NO_MATTER}|\bdiacritics?\b{NO_MATTER}", (_without_accents,)),
         (rf"\b(?:spaces|spacing|whitespace)\b{NO_MATTER}", (lambda text: text.replace(" ", "  "),)),
+        (rf"\bpunctuation\b{NO_MATTER}", (_with_dashes,)),
     )
 )
 """Words of a prompt, and the changes of a completion that they allow."""
@@ -82,7 +90,8 @@ def allowed_order(row: ProbeRow) -> Iterable[str | None]:
 
 
 _REMARKS = re.compile(
-    r"\b(?:may|can|could|are free to)\b[^.\n]{0,40}\b(?:remarks?|comments?|explanations?|explain|notes?|text|words)\b[^.\n]{0,30}\bafter\b",
+    r"\b(?:may|can|could|are free to)\b[^.\n]{0,40}\b(?:remarks?|comments?|explanations?|explain|notes?|text|words)\b[^.\n]{0,30}\bafter\b|"
+    r"\bwith an? (?:reason|explanation|remark|comment) if you (?:like|want|wish)\b",
     re.IGNORECASE,
 )
 
@@ -94,7 +103,9 @@ _REMARKS = re.compile(
 def allowed_remark(row: ProbeRow) -> Iterable[str | None]:
     """An accepted completion and some hundred characters after it."""
     if _REMARKS.search(row.conversation):
-        yield from (f"{text}\n\n{PADDING * 3}" for text in row.shortest_accepted()[:1])
+        for text in row.shortest_accepted()[:1]:
+            yield f"{text}\n\n{PADDING * 3}"
+            yield f"{text.rstrip(' .')}, because I think that it is the one that I know."
 
 
 @variant(
@@ -201,7 +212,7 @@ def thought_unclosed(row: ProbeRow) -> Iterable[str | None]:
 
 
 _UNITS: tuple[tuple[str, str], ...] = (
-    ("words?", "more "), ("sentences?", "One more. "), ("characters?", "more"), ("lines?", "\none more line"), ("paragraphs?", "\n\nOne more paragraph."),
+    ("words?", "more "), ("points?|items?|bullets?|bullet points?|entries|steps?|reasons?|tips?|ideas?|names?", ""), ("words?", "more\n"), ("sentences?", "One more. "), ("characters?", "more"), ("lines?", "\none more line"), ("paragraphs?", "\n\nOne more paragraph."),
     ("bullets?|bullet points?|items?", "\n- one more"),
 )  # fmt: skip
 _NUMBERS = {
@@ -232,7 +243,11 @@ def over_the_limit(row: ProbeRow) -> Iterable[str | None]:
         limit = (int(found[1]) if found[1].isdigit() else _NUMBERS[found[1].lower()]) if found else 0
         if 0 < limit <= _LARGEST and limit in {*_whole_numbers(row.columns), *row.mined.numbers}:
             for text in row.shortest_accepted()[:1]:
-                yield from (f"{text.rstrip()}{mark}{more * (limit + 1)}" for mark in (" ", "\n\n"))
+                if more:
+                    yield from (f"{text.rstrip()}{mark}{more * (limit + 1)}" for mark in (" ", "\n\n"))
+                elif len(lines := text.rstrip().splitlines()) > 1:
+                    yield "\n".join([*lines, *lines[-1:] * (limit + 1)])
+                    yield "\n".join([*lines, *lines[-2:]])
 
 
 def _whole_numbers(value: object) -> Iterator[int]:
@@ -245,3 +260,61 @@ def _whole_numbers(value: object) -> Iterator[int]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _whole_numbers(inner)
+
+
+_LAST_LINE = re.compile(r"\b(?:last|final) line\b", re.IGNORECASE)
+_MAY_EXPLAIN = re.compile(
+    r"\b(?:explain|explanation|working|reason(?:s|ing)?|think|steps?|work it out)\b[^.\n]{0,40}\b(?:if you (?:like|want|wish)|first|before|allowed|optional)|"
+    r"\b(?:may|can|free to)\b[^.\n]{0,20}\b(?:explain|reason|show|write)",
+    re.IGNORECASE,
+)
+
+
+@variant(
+    "task-restated", "accept", "after a line that restates the task, although the prompt has the last line count", alarm="always", rank=30,
+    judges=False, asked=True, advice="check the last line alone: what stands before it is explanation",
+)  # fmt: skip
+def task_restated(row: ProbeRow) -> Iterable[str | None]:
+    """The last line of the prompt and an accepted completion below it, if the prompt allows an explanation and reads the last line."""
+    if _LAST_LINE.search(row.prompt) and _MAY_EXPLAIN.search(row.prompt):
+        task = [line.strip() for line in row.prompt.splitlines() if line.strip()][-1]
+        if len(task) <= 120 and not _LAST_LINE.search(task):
+            yield from (f"{task}:\n{text}" for text in row.shortest_accepted() if "\n" not in text.strip())
+
+
+_OPENED = re.compile(r"<(\w+)>\s*\Z")
+
+
+@variant(
+    "tag-of-the-prompt", "accept", "without the opening tag with which the prompt ends", alarm="always", rank=30, judges=False, asked=True,
+    advice="put the prompt's last tag before the completion, or make the opening tag optional",
+)  # fmt: skip
+def tag_of_the_prompt(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion without the tag, where it continues the prompt."""
+    opened = _OPENED.search(row.conversation)
+    tag = f"<{opened[1]}>" if opened else ""
+    yield from (
+        text.lstrip().removeprefix(tag)
+        for text in row.shortest_accepted()
+        if tag and text.lstrip().startswith(tag)
+    )
+
+
+_COUNTS_SENTENCES = re.compile(rf"\b(?:\d+|{'|'.join(_NUMBERS)}) sentences?\b", re.IGNORECASE)
+_COUNTS_WORDS = re.compile(
+    rf"\b(?:at most|exactly|no more than|fewer than|up to|under) (?:\d+|{'|'.join(_NUMBERS)}) (?:words?|characters?|letters?)\b",
+    re.IGNORECASE,
+)
+
+
+@variant(
+    "decimal-in-sentence", "accept", "with a decimal number in a sentence, where the prompt counts sentences", alarm="always", rank=30,
+    judges=False, asked=True, advice="end a sentence at a full stop with a space or the end after it: [.!?]+(?=\\s|$)",
+)  # fmt: skip
+def decimal_in_sentence(row: ProbeRow) -> Iterable[str | None]:
+    """An accepted completion with 4.5 in its first sentence, if the prompt counts sentences and no words."""
+    if _COUNTS_SENTENCES.search(row.conversation) and not _COUNTS_WORDS.search(row.conversation):
+        for text in row.shortest_accepted():
+            found = re.search(r"(?<=[a-z])(?=[.!?](?:\s|\Z))", text)
+            if found is not None:
+                yield f"{text[: found.start()]} (about 4.5 in all){text[found.start() :]}"

@@ -15,6 +15,8 @@ ORDER = re.compile(
     r"first to last|(?:smallest|largest|oldest|newest|youngest|lowest|highest) (?:first|to)\b|in turn|reverse",
     re.IGNORECASE,
 )
+SHARES = re.compile(r"/\s*(?:len|max)\(|\bmean\(")
+"""Terms of a source that pays a share for each part: then those that are not asked for cost nothing on purpose."""
 _ANY_ORDER = re.compile(
     r"any order|order does not|unordered|regardless of (?:the )?order|\bset of\b", re.IGNORECASE
 )
@@ -118,6 +120,12 @@ def _entries(row: ProbeRow) -> tuple[list[Any], str] | None:
     return None
 
 
+_REPEATS_ARE_FREE = re.compile(
+    r"\b(?:twice|repeat\w*|repetitions?|duplicates?|more than once)\b[^.\n]{0,40}(?:no harm|not (?:matter|count)|fine|allowed|ignored|costs? nothing)",
+    re.IGNORECASE,
+)
+
+
 def _written(entries: list[Any], mark: str) -> str:
     return mark.join(map(str, entries)) if mark else _dumped(entries)
 
@@ -133,9 +141,9 @@ def _written(entries: list[Any], mark: str) -> str:
     advice="do not compare lists as sets: compare their length, or count",
 )
 def entry_twice(row: ProbeRow) -> Iterable[str | None]:
-    """The first entry repeated at the end."""
+    """The first entry repeated at the end, unless the prompt lets entries be repeated."""
     listed = _entries(row)
-    if listed:
+    if listed and not _REPEATS_ARE_FREE.search(row.prompt):
         entries, mark = listed
         yield row.say(_written([*entries, entries[0]], mark))
 
@@ -184,9 +192,9 @@ def entry_missing(row: ProbeRow) -> Iterable[str | None]:
     advice="compare the whole list",
 )
 def entry_added(row: ProbeRow) -> Iterable[str | None]:
-    """One additional entry that belongs to none."""
+    """One additional entry that belongs to none, unless each entry is paid a share."""
     listed = _entries(row)
-    if listed:
+    if listed and not SHARES.search(row.mined.text):
         entries, mark = listed
         numbers = all(
             isinstance(entry, int | float) or all(number_in(part) is not None for part in str(entry).split())

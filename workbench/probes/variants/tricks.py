@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +15,8 @@ _JUDGE_ADVICE = (
 
 
 def _beside(row: ProbeRow, texts: Iterable[str]) -> Iterable[str]:
+    if row.value in {0, 1}:
+        return ()  # the texts have these numbers themselves
     wrong = f"{row.say(row.other)}\n\n" if row.reference else ""
     return (f"{wrong}{text}" for text in texts)
 
@@ -169,7 +172,7 @@ def hidden_characters(row: ProbeRow) -> Iterable[str | None]:
     "decomposed",
     "accept",
     "with its accents decomposed (NFD)",
-    alarm="free",
+    alarm="accepted",
     rank=91,
     judges=False,
     advice='normalise both sides: unicodedata.normalize("NFC", text)',
@@ -197,3 +200,30 @@ def wide_digits(row: ProbeRow) -> Iterable[str | None]:
     )
     if row.value is not None and changed != row.reference:
         yield row.say(changed)
+
+
+_LETTERS = re.compile(r"[A-Za-z]{1,4}")
+_NOT_LITERAL = re.compile(r"\\.|\[[^\]]*\]|\(\?[a-zA-Z:<!=]*")
+
+
+@variant(
+    "letters-removed", "reject", "the reference without letters inside a word that the source removes as a word", rank=28, least=2, judges=False,
+    advice="remove whole words only: put the alternatives of the pattern in a group, `\\b(?:a|an|the)\\b`",
+)  # fmt: skip
+def letters_removed(row: ProbeRow) -> Iterable[str | None]:
+    """Each short run of letters that a pattern removes, removed inside a single word; never at its end, where it may be a plural."""
+    pieces = {
+        piece.lower()
+        for pattern in row.mined.removed
+        for piece in _LETTERS.findall(_NOT_LITERAL.sub(" ", pattern))
+    }
+    for word in row.words:
+        plain = word.strip(".,;:!?")
+        for piece in sorted(pieces) if plain.isalpha() and len(plain) > 3 else ():
+            at = plain.lower().find(piece, 1)
+            if (
+                at > 0
+                and len(piece) < len(plain) - 1
+                and (at + len(piece) < len(plain) or piece not in {"s", "es"})
+            ):
+                yield row.say(row.reference.replace(plain, plain[:at] + plain[at + len(piece) :], 1))

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from workbench.probes.allowances import CASE_IS_FREE
 from workbench.probes.shapes import PADDING, gibberish, mentions
-from workbench.probes.variants import CASE_IS_FREE, ProbeRow, other_signs, variant
+from workbench.probes.variants import ProbeRow, other_signs, variant
 
 _REFUSAL = "I'm sorry, but I cannot help with that."
 _ABOUT_REFUSALS = re.compile(r"sorry|cannot|can't|unable|refus|apolog|unanswerable", re.IGNORECASE)
@@ -227,7 +228,14 @@ def format_shell(row: ProbeRow) -> Iterable[str | None]:
     """Empty boxes, blocks and tags, and the row's own form around nothing; none if an empty completion is correct."""
     if row.wants_nothing:
         return
-    yield from _without(row, (text for text in (*_SHELLS, row.say("").strip(), row.say("N/A")) if text))
+    labels = [found[1] for text in row.shortest_accepted(1) if (found := _LABEL.search(text))]
+    yield from _without(
+        row, (text for text in (*_SHELLS, *labels, row.say("").strip(), row.say("N/A")) if text)
+    )
+
+
+_LABEL = re.compile(r"(?m)^([A-Z][\w ]{1,20}:)[^\n]*\Z")
+"""The label of a completion's last line, such as "Topics:"."""
 
 
 @variant(

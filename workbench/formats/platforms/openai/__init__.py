@@ -136,6 +136,7 @@ _FLAGS = {
     ErrorKind.SAMPLE: "sample_parse_error",
     ErrorKind.SANDBOX: "python_grader_server_error",
     ErrorKind.CANCELLED: "other_error",
+    ErrorKind.PENDING: "other_error",
     ErrorKind.BUDGET: "other_error",
 }
 
