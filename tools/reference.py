@@ -80,10 +80,7 @@ def write_pages(folder: Path) -> None:
             value = getattr(wb, name)
             parts.append(_heading(name, "-"))
             if isinstance(value, types.ModuleType):
-                parts.append(f".. automodule:: {value.__name__}\n   :no-members:")
-                parts += [
-                    _directive(getattr(value, one), f"{value.__name__}::{one}") for one in _members(value)
-                ]
+                parts += [_cell(value), *_module(value)]
             else:
                 parts.append(_directive(value, f"workbench::{name}"))
         (folder / f"{page}.rst").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
