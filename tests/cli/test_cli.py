@@ -740,3 +740,10 @@ def test_hints_of_convert_are_options(tmp_path, capsys):
     assert "--on-loss report writes" in said
     assert main(["convert", str(path), "--to", "openrlhf", "--reference", "solution"]) == 0
     assert "--on-error NUMBER chooses one" in capsys.readouterr().out
+
+
+def test_a_run_without_rows_is_exit_three(files, capsys):
+    """A pipeline whose file is empty must not pass."""
+    (files / "e.json").write_text("[]", "utf-8")
+    assert main(["run", str(files / "g.py"), str(files / "e.json")]) == 3
+    assert "there are no rows" in capsys.readouterr().err

@@ -242,3 +242,25 @@ def test_a_file_of_one_grader_gives_it():
         AttributeError, match=r"suite\[0\], or by name: suite\['contains'\], suite\['length'\]"
     ):
         several.grader  # noqa: B018
+
+
+def test_the_graders_of_a_large_export_are_read(tmp_path):
+    """An export of OpenAI with its runs may be larger than a file of graders alone."""
+    criterion = {
+        "type": "string_check",
+        "name": "same",
+        "input": "{{sample.output_text}}",
+        "reference": "4",
+        "operation": "eq",
+    }
+    export = {
+        "eval": {
+            "object": "eval",
+            "testing_criteria": [criterion],
+            "data_source_config": {"type": "custom", "schema": {}},
+        },
+        "rows": [],
+        "runs": [],
+    }
+    (tmp_path / "export.json").write_text(json.dumps({**export, "about": "x" * 17 * 2**20}), "utf-8")
+    assert [grader.name for grader in wb.read_graders(tmp_path / "export.json").graders] == ["same"]

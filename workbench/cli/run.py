@@ -365,6 +365,7 @@ def _exit_code(report: Report | Overview, gate: GateResult | None, fail_on: str,
     # A grader that fails on every row by itself is a verdict; rows that no grader could grade are not.
     own = set(errors["grader"][~errors["error_kind"].isin([str(kind) for kind in INFRASTRUCTURE])])
     missed = [f"{name} scored nothing" for name in unscored if name not in own]
+    missed += [] if len(report) else ["there are no rows"]
     if missing or report.errors["error_kind"].isin(["budget", "cancelled", "pending"]).any():
         missed.append("rows were left out")
     failing = [finding for finding in report.findings if finding.severity in _FAIL_ON.get(fail_on, ())]

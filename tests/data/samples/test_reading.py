@@ -23,7 +23,7 @@ def test_roles_metadata_and_prompts_are_in_the_line():
 def test_a_shape_its_old_scores_and_unreadable_rows():
     """A tool's shape has its name; scores of a past run are named; unreadable rows are counted."""
     rows = [
-        {"prompt": "p", "completion": "c", "reward": 1.0, "metadata": "no object"},
+        {"prompt": "p", "completion": "c", "reward": 1.0, "metadata": "{no object"},
         {"prompt": "q", "completion": "c", "reward": 0.5},
     ]
     line = wb.Samples(rows).reading

@@ -445,7 +445,7 @@ class TestProblems:
         ("column", "value"),
         [
             ("metadata", "[1]"),
-            ("metadata", "text"),
+            ("metadata", '{"cut'),
             ("tools", "{}"),
             ("completion", b"\xff"),
             ("id", object()),
@@ -539,3 +539,9 @@ def test_empty_prompts_are_counted_in_the_view_itself():
     samples = wb.Samples(pd.DataFrame({"prompt": ["", "a", "b"], "completion": list("xyz")}))
     assert samples.take([1, 1, 1]).notes == ()
     assert "1 of 3 prompts are empty" in samples.notes[0]
+
+
+def test_a_column_metadata_of_prose_is_an_ordinary_column():
+    """A spreadsheet's remarks under that name fail no row."""
+    samples = wb.Samples([{"prompt": "2+2?", "completion": "4", "metadata": "checked by hand"}])
+    assert samples[0].thread.metadata == {"metadata": "checked by hand"}

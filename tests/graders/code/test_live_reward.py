@@ -268,11 +268,104 @@ def test_an_action_has_the_text_of_the_completion_only():
     assert "function of a thread" in grade.error.message
 
 
-def test_a_reward_of_an_environment_is_refused():
+class Counter:
+    """An environment of TRL."""
+
+    def reset(self, goal=0, **columns):
+        self.goal, self.value = goal, 0
+
+    def add(self, amount: int) -> str:
+        self.value += amount
+        return str(self.value)
+
+    async def double(self) -> str:
+        self.value *= 2
+        return str(self.value)
+
+    def get_reward(self) -> float:
+        return self.value == self.goal
+
+
+class Strict(Counter):
+    def __init__(self, start):
+        self.start = start
+
+    def reset(self, goal):
+        super().reset(goal)
+        self.value = self.start
+
+    async def get_reward(self) -> float:
+        return self.value / self.goal
+
+
+def calls(*made):
+    return [{"role": "assistant", "content": "", "tool_calls": [
+        {"id": str(at), "type": "function", "function": {"name": name, "arguments": arguments}} for at, (name, arguments) in enumerate(made)]}]  # fmt: skip
+
+
+ADDED = {"prompt": "Reach 6.", "goal": 6, "completion": calls(("add", '{"amount": 3}'), ("double", "{}"))}
+EPISODES = [
+    ADDED,
+    {**ADDED, "completion": calls(("add", '{"amount": 5}'))},
+    {
+        **ADDED,
+        "completion": calls(
+            ("add", '{"sum": 5}'), ("missing", "{}"), ("get_reward", "{}"), ("add", '{"amount": 6}')
+        ),
+    },
+    {**ADDED, "completion": "6"},
+]
+
+
+def test_an_environment_grades_the_calls_of_a_row():
+    """Its class, as TRL gets it: errors of tools and unknown ones change nothing; the text is not seen."""
+    report = wb.read_graders(Counter).run(EPISODES, progress=False)
+    assert report.scores.columns.tolist() == ["Counter"]
+    assert report.scores["Counter"].tolist() == [1.0, 0.0, 1.0, 0.0]
+    assert wb.CustomGrader(Counter).spec()["target"].endswith(":Counter")
+
+
+def test_the_method_of_an_environment_grades_with_a_copy_of_it():
+    """An instance that was made with arguments stays as it is."""
+    environment = Strict(1)
+    for form in (environment.get_reward, environment):
+        report = wb.CustomGrader(form).run(EPISODES[1:], progress=False)
+        assert report.scores.iloc[:, 0].tolist() == [1.0, 7 / 6, 1 / 6]
+    assert not hasattr(environment, "value")
+
+
+def test_a_reward_without_its_environment_is_refused():
     """It has no parameter, so that nothing of a row reaches it."""
 
     def get_reward():
         return 1.0
 
-    with pytest.raises(TypeError, match="state of its environment"):
+    with pytest.raises(TypeError, match="the environment's class"):
         wb.CustomGrader(get_reward)
+
+
+def test_the_file_of_an_environment_is_refused_with_the_way(tmp_path, capsys):
+    """By what it is."""
+    (tmp_path / "env.py").write_text(
+        "class Env:\n    def reset(self, **k):\n        pass\n\n    def get_reward(self):\n        return 1.0\n",
+        "utf-8",
+    )
+    assert main(["validate", str(tmp_path / "env.py")]) != 0
+    said = capsys.readouterr().err
+    assert "environment of TRL" in said
+    assert "CustomGrader(Class)" in said
+
+
+def test_a_batch_function_of_verl_gets_lists_of_one():
+    """As its batch manager calls it."""
+
+    def compute_score_batched(data_sources, solution_strs, ground_truths, extra_infos):
+        assert data_sources == ["x"]
+        assert extra_infos[0]["data_source"] == "x"
+        return [float(truth in said) for said, truth in zip(solution_strs, ground_truths, strict=True)]
+
+    rows = [{"prompt": "2+2?", "completion": said, "answer": "4", "data_source": "x"} for said in ("4", "5")]
+    assert wb.read_graders(compute_score_batched).run(rows, progress=False).scores.iloc[:, 0].tolist() == [
+        1.0,
+        0.0,
+    ]

@@ -19,7 +19,7 @@ MESSAGE_ROLES = frozenset({"assistant", "developer", "system", "tool", "user"})
 _SPEAKERS = {
     **{role: role for role in MESSAGE_ROLES},
     **dict.fromkeys(("human", "prompter", "customer"), "user"),
-    **dict.fromkeys(("ai", "bot", "chatbot", "gpt", "model"), "assistant"),
+    **dict.fromkeys(("agent", "ai", "bot", "chatbot", "gpt", "model"), "assistant"),
     **dict.fromkeys(("observation", "tool_response", "tool_result"), "tool"),
 }
 """Speaker name in lower case to the role of OpenAI's messages."""
@@ -30,6 +30,8 @@ _SENDERS = ("sender", "speaker", "author")
 _LANGCHAIN = frozenset({"ai", "chat", "function", "human", "system", "tool"})
 _ITEMS = frozenset({"function_call", "function_call_output", "message", "reasoning"})
 _FOREIGN_KEYS = frozenset({"functionCall", "functionResponse", "function_call", "inlineData"})
+_UNSAID = frozenset({"reasoning", "reasoning_text", "step-finish", "step-start", "summary_text", "thought"})
+"""Types of parts that are not part of a message's text."""
 _ITEM_ENDINGS = ("_call", "_call_output")
 _BEGIN = 1_000
 """Characters searched for the start of a list of objects."""
@@ -49,7 +51,7 @@ def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
         value: Plain data.
         strict: Whether every role must be a known one: for texts, which may be a completion in JSON format.
     """
-    messages = [value] if isinstance(value, Mapping) else value
+    messages = _listed(value)
     if (
         not isinstance(messages, list)
         or not messages
@@ -65,13 +67,43 @@ def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
     return None if strict and not all(_is_certain(message) for message in chat) else chat
 
 
+def _listed(value: Any) -> Any:
+    """A list of messages: one of a single message, of messages by their number, or of columns of their parts."""
+    if not isinstance(value, Mapping):
+        return value
+    if value and all(isinstance(one, Mapping) for one in value.values()) and _are_indices(value):
+        return list(value.values())
+    for names in (("role", "content"), ("from", "value")):
+        columns = [column for name in names if isinstance(column := value.get(name), list)]
+        if len(columns) == len(names) and len(set(map(len, columns))) == 1:
+            return [dict(zip(names, turn, strict=True)) for turn in zip(*columns, strict=True)]
+    return [value]
+
+
+def _are_indices(keys: Iterable[Any]) -> bool:
+    return all(str(key) == str(number) for number, key in enumerate(keys))
+
+
 def turns_of_texts(value: Any) -> list[Any] | None:
-    """The messages of a list of texts, one for each turn, the user's first; None for anything else."""
+    """The messages of a list of texts, one for each turn, the user's first, or of pairs of both; None for anything else."""
+    if isinstance(value, list) and value and all(map(_is_pair, value)):
+        value = [said for pair in value for said in pair]
     if not isinstance(value, list) or len(value) < 2 or not all(isinstance(one, str) for one in value):
         return None
     return [
         {"role": "assistant" if number % 2 else "user", "content": said} for number, said in enumerate(value)
     ]
+
+
+def ends_with_user(value: Any) -> bool:
+    """Whether a value is a list of texts, one for each turn, of which the first and the last are the user's."""
+    return isinstance(value, list) and len(value) % 2 == 1 and all(isinstance(one, str) for one in value)
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a turn of the user and one of the assistant, rather than a role and its turn."""
+    is_pair = isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) for one in value)
+    return is_pair and value[0].casefold() not in _SPEAKERS
 
 
 def is_chat_text(text: str) -> bool:
@@ -225,7 +257,7 @@ def _is_foreign_part(part: Any) -> bool:
     """Whether a part is Gemini's or OpenTelemetry's."""
     if not isinstance(part, Mapping):
         return False
-    if part.get("thought") is True or (_type(part) == "text" and not isinstance(part.get("text"), str)):
+    if _is_thought(part) or (_type(part) == "text" and not isinstance(part.get("text"), str)):
         return True
     return bool(_FOREIGN_KEYS & part.keys()) or _type(part) in {"tool_call", "tool_call_response"}
 
@@ -235,8 +267,8 @@ def _of_parts(message: Mapping[str, Any], parts: Sequence[Any]) -> list[Any]:
     calls, results, kept = list(message.get("tool_calls") or []), [], []
     for part in parts:
         call, result = _call_of(part), _result_of(part)
-        if isinstance(part, Mapping) and part.get("thought") is True:
-            continue  # Gemini's reasoning, which is not part of the completion
+        if _is_thought(part):
+            continue
         if call is not None:
             calls.append(call)
         elif result is not None:
@@ -245,6 +277,11 @@ def _of_parts(message: Mapping[str, Any], parts: Sequence[Any]) -> list[Any]:
             kept.append(_plain_part(part))
     own = {**message, "content": kept, **({"tool_calls": calls} if calls else {})}
     return [*results, *([own] if kept or calls or not results else [])]
+
+
+def _is_thought(part: Any) -> bool:
+    """Whether a part is a model's reasoning or marks a step: neither is part of the completion."""
+    return isinstance(part, Mapping) and (part.get("thought") is True or _type(part) in _UNSAID)
 
 
 def _plain_part(part: Any) -> Any:

@@ -15,7 +15,10 @@ from workbench.data.samples.proposals import (
     are_completions,
     are_conversations,
     are_requests,
+    are_texts,
+    are_user_turns,
     are_verdicts,
+    could_be_read,
     mapping_text,
     nested_texts,
     proposed,
@@ -39,9 +42,12 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
             "candidates",
             "modelOutput",
             "result",
+            "output_list",
+            "rollouts",
         ),
         are_completions,
     ),
+    "reference": (("labels",), are_texts),
 }
 """Role to names that count only if the first cells have the required content, with the check for that content."""
 
@@ -72,6 +78,11 @@ _BESIDE_ANSWER = frozenset({
 
 _OPTIONS = frozenset({"choices", "options", "answeridx", "answerindex", "answerkey", "endings"})
 """Columns of multiple-choice prompts, whose `answer` is the right one."""
+
+RIGHT_OPTIONS = frozenset(
+    {"answer", "answeridx", "answerindex", "answerkey", "correct", "correctanswer", "correctoption", "gold", "key", "label", "solution", "target"}
+)  # fmt: skip
+"""Columns that name the right one of several options, as `plain_name` returns them."""
 
 COMPLETION_NAMES = frozenset(
     plain_name(name) for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
@@ -130,6 +141,8 @@ def recognise(
     matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
     if peek is not None and "messages" not in mapping:
         matched["messages"] = _filled(matched["messages"], peek)
+    if peek is not None and "metadata" not in mapping and matched["metadata"]:
+        matched["metadata"] = None if _is_prose(peek(matched["metadata"])) else matched["metadata"]
     if peek is not None:
         _match_by_content(matched, mapping, free, peek)
     if matched["messages"] and matched["prompt"]:
@@ -141,6 +154,11 @@ def recognise(
     if names and not any(role in by_role for role in _USABLE):
         raise _no_usable(names, source, peek)
     return by_role
+
+
+def _is_prose(cells: Sequence[Any]) -> bool:
+    """Whether cells are texts of which none is the JSON text of an object or a list."""
+    return are_texts(cells) and not any(str(cell).lstrip().startswith(("{", "[")) for cell in cells)
 
 
 def _filled(name: str | None, peek: Peek) -> str | None:
@@ -169,19 +187,35 @@ def _match_lone(
 ) -> None:
     """Assign columns whose names are ambiguous unless other columns decide."""
     spoken = {role for role in _USABLE if matched[role] or role in mapping}
-    lone = _match(_LONE_CHATS, free)
-    if not spoken and lone is not None and (are_conversations if lone == "data" else are_chats)(peek(lone)):
-        matched["messages"] = lone
+    if not spoken:
+        matched["messages"] = next(filter(None, (_lone_chat(name, free, peek) for name in _LONE_CHATS)), None)
     if not spoken & {"messages", "prompt", "instruction"}:
         asked = _match(_LONE_PROMPTS, [name for name in free if name != matched["messages"]])
-        if asked is not None and not matched["messages"] and are_chats(peek(asked)):
+        if (
+            asked is not None
+            and not matched["messages"]
+            and _is_asked(peek(asked), is_named=asked == "history")
+        ):
             matched["prompt"] = asked
     if spoken & {"completion", "messages"} or matched["messages"] or "reference" in mapping:
         return
     answer = _answer_beside_reference(matched, free, peek) or _solution_of_task(matched, free, peek)
+    answer = answer or _result_of_prompt(matched, free, peek)
     if answer is not None:
         matched["completion"] = answer
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != answer])
+
+
+def _is_asked(cells: Sequence[Any], *, is_named: bool) -> bool:
+    """Whether cells are prompts: messages; or texts, in a column whose name means the turns before the completion."""
+    return are_chats(cells) or are_user_turns(cells) or (is_named and are_texts(cells))
+
+
+def _lone_chat(name: str, names: Sequence[str], peek: Peek) -> str | None:
+    """The column of a name, if it contains messages; texts as turns count for `data` and `history`."""
+    found = _match((name,), names)
+    is_fitting = are_conversations if name in ("data", "history") else are_chats
+    return found if found is not None and is_fitting(peek(found)) else None
 
 
 def _answer_beside_reference(
@@ -197,19 +231,22 @@ def _answer_beside_reference(
         or _OPTIONS & folded.keys()
     ):
         return None
-    return folded["answer"] if _are_texts(folded["answer"], peek) else None
+    return folded["answer"] if are_texts(peek(folded["answer"])) else None
+
+
+def _result_of_prompt(matched: Mapping[str, str | None], names: Sequence[str], peek: Peek) -> str | None:
+    """The column `result` or `reply` next to a prompt, if its cells are texts other than ids, numbers and verdicts."""
+    found = _match(("result", "reply"), names) if matched["prompt"] or matched["instruction"] else None
+    if found is None or not are_texts(peek(found)) or are_verdicts(peek(found), ()):
+        return None
+    return found if could_be_read(found, "completion", peek) else None
 
 
 def _solution_of_task(matched: Mapping[str, str | None], names: Sequence[str], peek: Peek) -> str | None:
     """The column `solution` of rows with the id of a task and without its prompt: a sample of a model."""
     is_sample = "task_id" in names and not matched["prompt"] and not matched["instruction"]
     found = _match(("solution",), names) if is_sample else None
-    return found if found is not None and _are_texts(found, peek) else None
-
-
-def _are_texts(name: str, peek: Peek) -> bool:
-    cells = [cell for cell in peek(name) if not is_missing(cell)]
-    return bool(cells) and all(isinstance(cell, str) for cell in cells)
+    return found if found is not None and are_texts(peek(found)) else None
 
 
 def verdict_column(roles: Mapping[str, str | None], peek: Peek) -> str:
@@ -333,13 +370,22 @@ def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> Unmapped
         names,
         where=source,
         found=_listing(names),
-        expected="one of " + ", ".join(name for role in _USABLE for name in ROLES[role]),
+        expected=_one_of(*_USABLE),
         hint=f"the file seems to be separated by {separator!r}, not by commas"
         if separator
         else _way_out(found)
         if "completion" in found or "prompt" in found
         else "map the columns with the prompts and the completions: columns={'prompt': ..., 'completion': ...}",
     )
+
+
+def _one_of(*roles: str) -> str:
+    """The most frequent names of some roles."""
+    return "one of " + ", ".join(name for role in roles for name in ROLES[role][:_NAMED]) + " and others"
+
+
+_NAMED = 8
+"""Names of a role that an error lists."""
 
 
 def _way_out(found: Mapping[str, str]) -> str:
@@ -361,7 +407,7 @@ def no_completion(names: Sequence[str], roles: Mapping[str, str], source: str, p
         "no column was recognised as the completion, which is what graders score",
         where=source,
         found=_listing(names),
-        expected="one of " + ", ".join([*ROLES["completion"], *ROLES["messages"]]),
+        expected=_one_of("completion", "messages"),
         hint=_way_out(found) if found else _among(names, peek, taken=tuple(roles.values())),
     )
 

@@ -25,6 +25,7 @@ def rows_of(document: Mapping[str, Any], source: str) -> Rows:
         SamplesError: No list of objects, or several; they are named.
     """
     keys = {str(key): value for key, value in document.items()}
+    _refuse_without_rows(keys, source)
     if (known := document_rows(keys)) is not None:
         return known
     if _is_row(keys):
@@ -33,11 +34,49 @@ def rows_of(document: Mapping[str, Any], source: str) -> Rows:
     if table is not None:
         return table
     lists = list(_lists(keys, "", _DEPTH))
-    if len(lists) == 1:
-        return lists[0][1]
+    graded = [rows for _, rows in lists if _has_completions(rows)]
+    if len(lists) == 1 or len(graded) == 1:
+        return graded[0] if graded else lists[0][1]
     if not lists and sum(isinstance(value, str) for value in keys.values()) > 1:
         return [keys]  # a file of one row, whose columns are then named
     raise _no_list(keys, lists, source)
+
+
+_WITHOUT_ROWS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "a Jupyter notebook": (("cells", "nbformat"), "save the rows that it makes, frame.to_json('rows.jsonl', orient='records', lines=True), or load its rewards: wb.read_graders(path)"),
+    "an SWE-bench report": (("resolved_ids", "total_instances"), "read the predictions: preds.json, with instance_id and model_patch"),
+    "an SWE-bench leaderboard": (("resolved", "no_generation"), "read the predictions: all_preds.jsonl"),
+    "a batch of OpenAI": (("input_file_id", "request_counts"), "download the file of its output_file_id, and read it"),
+    "a fine-tuning job of OpenAI": (("fine_tuned_model", "training_file"), "read the training file, or load its grader: wb.read_graders(path)"),
+    "results of lighteval": (("config_general", "results"), "run lighteval with --save-details, and read details_....parquet"),
+    "results of OpenCompass without samples": (("accuracy", "type"), "read the predictions of the run: predictions/MODEL/....json"),
+    "the state of a trainer": (("log_history", "global_step"), "read the completions that it logged: completions/*.parquet"),
+    "the description of a data set": (("features", "splits"), "read its .parquet or .arrow files"),
+    "an OpenAPI document": (("openapi", "paths"), "read a file of requests and responses"),
+    "a run of HELM without samples": (("adapter_spec", "scenario_spec"), "read scenario_state.json of the run"),
+    "a configuration of promptfoo": (("providers", "prompts"), "load its graders, wb.read_graders(path), and read the results: promptfoo eval --output results.json"),
+}  # fmt: skip
+"""Documents of tools that contain no rows: keys that they have, and what to read instead."""
+
+
+def _refuse_without_rows(keys: Mapping[str, Any], source: str) -> None:
+    """Raise an error for a known document that contains no rows, or an API's error."""
+    error = keys.get("error")
+    if isinstance(error, Mapping) and len(keys) <= _ERROR_KEYS and "message" in error:
+        raise SamplesError(
+            "the file contains an API's error, and no rows", where=source, found=str(error["message"])[:300], expected="a response with rows",
+            hint="repeat the request, and save its response",
+        )  # fmt: skip
+    for name, (needs, hint) in _WITHOUT_ROWS.items():
+        if set(needs) <= keys.keys() and "samples" not in keys:
+            raise SamplesError(
+                f"the file is {name}, which contains no rows", where=source, found=f"an object with keys {', '.join(list(keys)[:_SHOWN])}",
+                expected="rows with completions", hint=hint,
+            )  # fmt: skip
+
+
+_ERROR_KEYS = 3
+"""Maximum keys of a response that is an error."""
 
 
 def _no_list(keys: Mapping[str, Any], lists: Sequence[tuple[str, Rows]], source: str) -> SamplesError:
@@ -130,6 +169,21 @@ def _of_index(keys: Mapping[str, Any]) -> Rows | None:
     names = {str(name) for row in rows for name in row}
     known = shape_of(list(names), rows[:LOOKED_AT]) is not None or _are_columns(dict.fromkeys(names))
     return [dict(row) for row in rows] if known and not _are_columns(keys) else None
+
+
+def _has_completions(rows: Rows) -> bool:
+    """Whether rows have completions or conversations, by their names and their content, or a tool's shape that has."""
+    first = rows[:LOOKED_AT]
+    names = list(dict.fromkeys(str(name) for row in first for name in row))
+    if (known := shape_of(names, first)) is not None:
+        return not known.no_completions
+    try:
+        return bool(
+            {"completion", "messages"}
+            & recognise(names, peek=lambda name: [row.get(name) for row in first]).keys()
+        )
+    except SamplesError:
+        return False
 
 
 def _lists(value: Mapping[str, Any], path: str, depth: int) -> Iterator[tuple[str, Rows]]:

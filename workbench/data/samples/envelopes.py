@@ -22,10 +22,13 @@ _ANSWERS = frozenset({"completion", "generated_text", "response"})
 _SETTINGS = frozenset({"max_gen_len", "max_tokens", "max_tokens_to_sample", "model"})
 """Keys of a request with a text as `prompt`: of a legacy completion, or of a model on Bedrock."""
 _ABOUT = frozenset({
-    "annotations", "citations", "confidence_scores", "correct", "cost", "created", "duration", "finish_reason", "generator",
-    "id", "index", "is_correct", "latency", "logprobs", "meta", "metadata", "model", "model_id", "model_name", "note",
-    "overall_score", "passed", "policy", "rank", "rating", "reward", "score", "scores", "seed", "stop_reason",
-    "temperature", "time", "timestamp", "token_ids", "tokens", "usage",
+    "annotations", "citations", "completion_tokens", "confidence_scores", "correct", "cost", "created", "created_at",
+    "cumulative_logprob", "details", "duration", "duration_ms", "elapsed", "feedback", "finish_details",
+    "finish_reason", "generated_tokens", "generator", "id", "index", "input_tokens", "is_correct", "latency",
+    "latency_ms", "logprobs", "meta", "meta_info", "metadata", "model", "model_id", "model_name", "note",
+    "num_tokens", "output_tokens", "overall_score", "passed", "policy", "prompt_token_ids", "prompt_tokens",
+    "provider", "rank", "rating", "request_id", "reward", "score", "scores", "seed", "stop", "stop_reason",
+    "temperature", "time", "timestamp", "token_ids", "tokens", "total_tokens", "truncated", "usage",
 })  # fmt: skip
 """Metadata that tools add to a completion."""
 
@@ -45,6 +48,8 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
     """
     if (message := chat_of(value)) is not None:
         return message
+    if (turns := _last_turns(next((value[name] for name in _CHATS if name in value), None))) is not None:
+        return turns
     body = _body(value)
     if body is None:
         return None
@@ -61,6 +66,21 @@ def message_in(value: Mapping[str, Any]) -> list[Any] | None:
             f"a response without a message (keys {', '.join(map(str, list(body)[:10]))}){_reason(body)}"
         )
     return messages
+
+
+_CHATS = ("messages", "history", "conversation", "trajectory", "transcript")
+"""Names of the messages in an object around a completion."""
+
+
+def _last_turns(messages: Any) -> list[Any] | None:
+    """The turns of the assistant and of tools at the end of messages in a completion; None if the assistant is not last."""
+    chat = chat_of(messages) if isinstance(messages, list) else None
+    if chat is None or chat[-1].get("role") != "assistant":
+        return None
+    first = max(
+        (at for at, turn in enumerate(chat) if turn.get("role") not in ("assistant", "tool")), default=-1
+    )
+    return chat[first + 1 :]
 
 
 def choices_in(value: Any) -> list[Any]:
@@ -116,6 +136,17 @@ def text_in(value: Mapping[str, Any], names: Sequence[str], *, listed: bool = Fa
     rest = {str(key) for key in value if key != found[0] and not is_missing(value[key])}
     is_whole = not rest or (found[0] in _SAID and rest <= _ABOUT) or (listed and found[0] in _ANSWERS)
     return value[found[0]] if is_whole else None
+
+
+def only_value(content: Any) -> Any:
+    """The value in a list of one named value, such as `{"name": "answer", "type": "STRING", "value": "4"}`; else the content."""
+    one = content[0] if isinstance(content, list) and len(content) == 1 else None
+    is_named = (
+        isinstance(one, dict)
+        and {"name", "value"} <= one.keys()
+        and one.keys() <= {"id", "name", "type", "value"}
+    )
+    return one["value"] if is_named and one is not None else content
 
 
 def unpacked(cell: Any) -> Any:

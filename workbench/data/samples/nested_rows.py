@@ -55,7 +55,7 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
         cells = [from_json(cell) for cell in frame[column]]
         lifted = {
             key if key not in taken else f"{name}.{key}": as_column(
-                [cell.get(key) if isinstance(cell, Mapping) else None for cell in cells]
+                [_untyped(cell.get(key)) if isinstance(cell, Mapping) else None for cell in cells]
             ).set_axis(frame.index)
             for key in keys
         }
@@ -66,6 +66,19 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
         for name, keys in found.items()
     ]
     return replace(loaded, frame=own), tuple(notes)
+
+
+_TYPES = frozenset({"S", "N", "BOOL", "NULL"})
+"""Names of types around values in exports of DynamoDB."""
+
+
+def _untyped(cell: Any) -> Any:
+    """The value of a cell of an export of DynamoDB; any other cell unchanged."""
+    return (
+        next(iter(cell.values()))
+        if isinstance(cell, Mapping) and len(cell) == 1 and cell.keys() <= _TYPES
+        else cell
+    )
 
 
 def _is_unmapped(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -20,19 +20,25 @@ _OBJECTS = frozenset(
     {
         "scores",
         "rewards",
+        "reward_info",
         "metrics",
         "grades",
         "feedback_scores",
         "feedback_stats",
         "assertions",
         "evaluations",
+        "evaluation_results",
+        "eval_results",
+        "annotations",
+        "assessments",
+        "feedback",
     }
 )
 """Columns whose objects have a score per grader."""
 
 _NUMBERS = re.compile(
     r"""score|reward|grade|ratings?|passed|is_(?:correct|passed|resolved)|resolved|graded_list|correctness_\w+|symbolic_correct|scores\.\S+|overall_score|correctness|acc|accuracy|exact_match|
-    (?:\w+_)?reward(?:_func|_fn)?|reward_\w+|\w+_score|(?:.+/)?(?:v\d+/)?score|.+/value|
+    (?:\w+_)?reward(?:_func|_fn)?|reward_\w+|\w+_score|(?:.+/)?(?:v\d+/)?score|.+/(?:value|rating|correct)|
     faithfulness|answer_relevanc\w+|answer_correctness|answer_similarity|context_(?:precision|recall|relevanc\w+|entity_recall)|
     factual_correctness(?:\(.*\))?|semantic_similarity|(?:non_)?llm_context_precision\w*|toxicity|helpfulness|coherence|verbosity|complexity""",
     re.VERBOSE | re.IGNORECASE,

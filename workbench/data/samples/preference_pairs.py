@@ -39,12 +39,13 @@ _CHOSEN_FIRST = (
 )
 """Columns of two completions of which the first one is the better one."""
 
-_BASES = (
+BASES = (
     "conversation", "response", "output", "answer", "completion", "summary", "generation", "assistant", "human_ref",
     "model_response", "model_output", "reply",
 )  # fmt: skip
+"""Names of a completion before the mark of its side."""
 _SIDES = (("_a", "_b"), ("_1", "_2"), ("_0", "_1"), ("1", "2"), ("a", "b"))
-_SIDED = tuple((f"{base}{first}", f"{base}{second}") for base, (first, second) in product(_BASES, _SIDES))
+_SIDED = tuple((f"{base}{first}", f"{base}{second}") for base, (first, second) in product(BASES, _SIDES))
 """Columns of two completions of which another column may name the better one."""
 
 PAIRS = (*_CHOSEN_FIRST, *_SIDED)
@@ -304,8 +305,9 @@ def _verdicts(frame: pd.DataFrame, pair: Sequence[Any]) -> list[Verdict]:
     flags = [folded.get(f"winner_model_{side}") for side in "ab"]
     if flags[0] is not None and flags[1] is not None and names[0].endswith("_a"):
         return [_by_flags(*map(_is_set, both)) for both in zip(flags[0], flags[1], strict=True)]
-    if names == _ALPACA and _are_numbers(folded.get("preference", ())):
-        return [_by_preference(cell) for cell in folded["preference"]]
+    for sides, column, verdict in _OF_DATA_SETS:
+        if names == sides and _are_numbers(folded.get(column, ())):
+            return [verdict(cell) for cell in folded[column]]
     for name in _WINNERS:
         found = [_by_winner(cell, names) for cell in folded.get(name, ())]
         if any(first is not None for first, _ in found):
@@ -370,6 +372,17 @@ def _by_preference(cell: Any) -> Verdict:
     if value is None:
         return None, None
     return _by_flags(1 <= value < _ALPACA_TIE, _ALPACA_TIE < value <= 2)
+
+
+def _by_label(cell: Any) -> Verdict:
+    """SHP's label: 1 if the first completion has more votes, else 0."""
+    return (None, None) if is_missing(cell) else _by_flags(_is_set(cell), not _is_set(cell))
+
+
+_OF_DATA_SETS: Sequence[tuple[tuple[str, str], str, Callable[[Any], Verdict]]] = (
+    (_ALPACA, "preference", _by_preference), (("human_ref_a", "human_ref_b"), "labels", _by_label),
+)  # fmt: skip
+"""Columns of two completions of a known data set, the column of its verdict, and how that is read."""
 
 
 def _by_strength(cell: Any) -> Verdict:

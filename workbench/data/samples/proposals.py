@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.data.samples.chats import chat_of, turns_of_texts
+from workbench.data.samples.chats import chat_of, ends_with_user, turns_of_texts
 from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
@@ -179,6 +179,18 @@ def are_chats(cells: Sequence[Any]) -> bool:
     """Whether all cells are lists of messages."""
     values = _plain(cells)
     return bool(values) and all(isinstance(value, list) and chat_of(value) is not None for value in values)
+
+
+def are_texts(cells: Sequence[Any]) -> bool:
+    """Whether all cells are texts."""
+    values = [cell for cell in cells if not is_missing(cell)]
+    return bool(values) and all(isinstance(cell, str) for cell in values)
+
+
+def are_user_turns(cells: Sequence[Any]) -> bool:
+    """Whether all cells are lists of texts, one for each turn, the user's first and last."""
+    values = _plain(cells)
+    return bool(values) and all(ends_with_user(value) for value in values)
 
 
 def are_conversations(cells: Sequence[Any]) -> bool:

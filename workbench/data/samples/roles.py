@@ -7,8 +7,23 @@ from itertools import repeat
 from typing import Any
 
 from workbench.core.thread import StringThread
-from workbench.data.samples.chats import chat_in_text, chat_of, data_in_text, is_chat_text, turns_of_texts
-from workbench.data.samples.envelopes import EnvelopeError, choices_in, message_in, request_in, text_in
+from workbench.data.samples.chat_templates import prompt_in_template
+from workbench.data.samples.chats import (
+    chat_in_text,
+    chat_of,
+    data_in_text,
+    ends_with_user,
+    is_chat_text,
+    turns_of_texts,
+)
+from workbench.data.samples.envelopes import (
+    EnvelopeError,
+    choices_in,
+    message_in,
+    only_value,
+    request_in,
+    text_in,
+)
 from workbench.data.samples.plain import NotPlainError, is_missing, plain, text
 
 _CONTENT_TYPES = {
@@ -35,7 +50,9 @@ _PROMPT_KEYS = (
 )
 _COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion")
 """Names of the text in an object with one text."""
-WRAPPED_REFERENCES = frozenset({"answers", "expectations", "reward_model"})
+_WRAPPED_OUTPUTS = frozenset({"expected", "expected_output", "reference_output", "reference_outputs"})
+"""Columns of references that evaluators write as the object that a completion would be."""
+WRAPPED_REFERENCES = frozenset({"answers", "expectations", "reward_model"}) | _WRAPPED_OUTPUTS
 """Columns whose objects contain the reference; see `reference_of_cell`."""
 _MESSAGES = "text or a list of chat messages"
 
@@ -113,7 +130,9 @@ def chat_cells(cells: Sequence[Any], role: str, *, has_prompt: bool) -> list[Any
 
 
 def _question_in(text: str) -> Any:
-    """The messages in a text prompt; a single object only if it is the user's."""
+    """The messages in a text prompt, also in a chat template; a single object only if it is the user's."""
+    if (turns := prompt_in_template(text)) is not None:
+        return turns
     try:
         chat = chat_in_text(text)
     except ValueError:
@@ -185,7 +204,7 @@ def messages_of(value: Any) -> list[Any] | None:
     chat = _unpacked(value, expected)
     if chat is None:
         return None
-    if isinstance(chat, list):
+    if isinstance(chat, list) or (isinstance(chat, dict) and not isinstance(chat.get("role"), str)):
         chat = chat_of(chat) or turns_of_texts(chat) or chat
     return _checked_chat(chat, expected)
 
@@ -200,10 +219,12 @@ def prompt_of(value: Any) -> list[Any] | None:
         raise CellError(f"{_short(str(value))}, Python's repr of messages, cut or of another kind", _MESSAGES)
     if isinstance(value, str) or is_missing(value):
         return _of_text(value, "user")
-    content = plain(value)
+    content = only_value(plain(value))
     if content == []:
         return None
     chat = chat_of(content)
+    if chat is None and ends_with_user(content):
+        chat = turns_of_texts(content) or [{"role": "user", "content": content[0]}]
     if chat is None and isinstance(content, dict):
         chat = request_in(content)
     if chat is not None:
@@ -248,7 +269,7 @@ def completion_of(value: Any, column: str = "") -> list[Any] | None:
     """
     if isinstance(value, str) or is_missing(value):
         return _of_text(value, "assistant")
-    content = plain(value)
+    content = only_value(plain(value))
     if content == []:
         return None  # no message, no part: there is no completion
     several = completions_of(content)
@@ -308,7 +329,7 @@ def is_own_object(value: Any, role: str) -> bool:
 
 
 def reference_of_cell(value: Any, column: str) -> Any:
-    """The reference in a cell: from verl's `reward_model`, SQuAD's `answers` or MLflow's `expectations`, else the cell."""
+    """The reference in a cell: from verl's `reward_model`, SQuAD's `answers`, MLflow's `expectations` or an evaluator's object with one text, else the cell."""
     content = plain(value)
     name = column.casefold()
     if not isinstance(content, dict):
@@ -319,6 +340,8 @@ def reference_of_cell(value: Any, column: str) -> Any:
         return texts[0] if len(texts) == 1 else texts
     if name == "expectations" and set(content) == {"expected_response"}:
         return content["expected_response"]
+    if name in _WRAPPED_OUTPUTS and (inner := text_in(content, _COMPLETION_KEYS)) is not None:
+        return inner
     return content
 
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
+from workbench.data.samples.chats import chat_of
 from workbench.data.samples.columns import recognise
 from workbench.data.samples.envelopes import unpacked
+from workbench.data.samples.numbered_columns import with_listed
 from workbench.data.samples.old_grades import are_scores, number_of
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.preference_pairs import without_pairs
@@ -41,9 +43,51 @@ def expanded(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[s
         return loaded, columns, ()
     if frame.columns.nlevels > 1 or frame.columns.has_duplicates:
         return loaded, columns, ()
-    loaded, of_pairs = without_pairs(loaded, frame, columns or {})
+    loaded, of_columns = with_listed(loaded, columns or {})
+    loaded = _with_chosen(loaded, columns or {})
+    assert isinstance(loaded.frame, pd.DataFrame)
+    loaded, of_pairs = without_pairs(loaded, loaded.frame, columns or {})
     loaded, columns, of_lists = _without_lists(loaded, columns)
-    return loaded, columns, (*of_pairs, *of_lists)
+    return loaded, columns, (*of_columns, *of_pairs, *of_lists)
+
+
+_REJECTED = ("rejected", "rejected_message", "rejected_response", "rejected_output", "rejected_completion")
+"""Columns of a rejected completion next to the chosen one, which is the row's completion or its last turn."""
+
+
+def _with_chosen(loaded: Loaded, columns: Mapping[str, str | None]) -> Loaded:
+    """Rows with a rejected completion and no column of the chosen one, with both as a pair; unchanged otherwise."""
+    frame = loaded.frame
+    assert isinstance(frame, pd.DataFrame)
+    found = [name for name in _REJECTED if name in frame.columns]
+    others = {"chosen", *(name.replace("rejected", "chosen") for name in found)}
+    if len(found) != 1 or columns or others & set(map(str, frame.columns)):
+        return loaded
+    try:
+        roles = recognise(list(map(str, frame.columns)), peek=lambda name: list(frame[name].head(PEEKED)))
+    except SamplesError:
+        return loaded
+    name = roles.get("messages", roles.get("completion"))
+    if name is None or name not in frame.columns:
+        return loaded
+    own = frame.rename(columns={found[0]: "rejected"})
+    if "messages" not in roles:
+        return replace(loaded, frame=own.rename(columns={name: "chosen"}))
+    chats = [_turns_before_last(cell) for cell in own[name]]
+    own[name] = cells_as_column([before for before, _ in chats], own.index)
+    own["chosen"] = cells_as_column([last for _, last in chats], own.index)
+    return replace(loaded, frame=own)
+
+
+def _turns_before_last(cell: Any) -> tuple[Any, Any]:
+    """A conversation without its last turn, and that turn, if it is the assistant's; else the cell, and None."""
+    try:
+        chat = messages_of(cell)
+    except (CellError, NotPlainError):
+        return cell, None
+    if not chat or chat[-1].get("role") != "assistant":
+        return cell, None
+    return chat[:-1], chat[-1:]
 
 
 def _without_lists(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, tuple[str, ...]]:
@@ -67,6 +111,7 @@ def _without_lists(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, t
     ):  # metadata next to their texts, such as the model and its scores
         own["choice_details"] = cells_as_column([_details(one) for one in answers], own.index)
     own = _with_details(_with_lists(own, frame, rows, [len(cell) for cell in cells]))
+    own = _with_flags(own, [answer_in(one) for one in answers])
     told = _without_own_turn(own, roles, [len(cell) > 1 for cell in cells for _ in cell])
     count = next(free for free in ("choice", "choice_index", "completion_index") if free not in frame.columns)
     own[count] = [at for cell in cells for at in range(len(cell))]
@@ -78,6 +123,36 @@ def _without_lists(loaded: Loaded, columns: Columns) -> tuple[Loaded, Columns, t
     )
     # Its cells are no longer marked as completions.
     return replace(result, frame=own), {**(columns or {}), "completion": str(name)}, (note,)
+
+
+def _with_flags(own: pd.DataFrame, answers: Sequence[Any]) -> pd.DataFrame:
+    """The rows with a truth value in `chosen`, if `chosen` and `rejected` repeat two of the completions of each row."""
+    if not {"chosen", "rejected"} <= set(own.columns):
+        return own
+    sides = [
+        (_text_of(cell), _text_of(other)) for cell, other in zip(own["chosen"], own["rejected"], strict=True)
+    ]
+    known = {(chosen, rejected) for chosen, rejected in sides}
+    if not all(isinstance(one, str) for pair in known for one in pair):
+        return own
+    flags = [
+        True if answer == chosen else False if answer == rejected else None
+        for answer, (chosen, rejected) in zip(answers, sides, strict=True)
+    ]
+    if all(flag is None for flag in flags):
+        return own
+    own = own.drop(columns=["chosen", "rejected"])
+    own["chosen"] = cells_as_column(flags, own.index)
+    return own
+
+
+def _text_of(cell: Any) -> Any:
+    """The text of a side: itself, or the text of its last message."""
+    try:
+        chat = None if isinstance(cell, str) or is_missing(cell) else chat_of(plain(cell))
+    except NotPlainError:
+        return None
+    return chat[-1].get("content") if chat else cell
 
 
 def _without_own_turn(own: pd.DataFrame, roles: Mapping[str, str], is_several: Sequence[bool]) -> str:

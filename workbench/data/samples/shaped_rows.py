@@ -13,13 +13,14 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.errors import SamplesError
 from workbench.core.grade import ErrorKind
 from workbench.data.samples.cells import CellFault
+from workbench.data.samples.chats import chat_of
 from workbench.data.samples.column_names import ROLES
 from workbench.data.samples.columns import recognise
 from workbench.data.samples.old_grades import are_scores, column_scores, is_scored
 from workbench.data.samples.parquet_columns import ParquetColumns
 from workbench.data.samples.plain import NotPlainError, is_missing
 from workbench.data.samples.repeated_rows import cells_as_column
-from workbench.data.samples.roles import CellError, completion_of, prompt_of
+from workbench.data.samples.roles import CellError, are_chat_texts, completion_of, prompt_of
 from workbench.data.samples.shapes import (
     LOOKED_AT,
     SHAPES,
@@ -28,9 +29,11 @@ from workbench.data.samples.shapes import (
     Shape,
     ShapedRow,
     free_name,
+    regrouped,
     shape_of,
 )
 from workbench.data.samples.source_file import Loaded
+from workbench.data.samples.table import DECIDING_ROWS
 
 Columns = Mapping[str, str | None] | None
 """Role to column name, as given by the user."""
@@ -68,10 +71,10 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
         return loaded, columns, ()
     names = unique_names(frame.columns)
     first = list(records(frame.head(LOOKED_AT), names))
-    found = shape_of(names, first)
+    found, is_flat = _shape_of_flat(names, first)
     if found is None:
         return loaded, columns, ()
-    whole = list(records(frame, names))
+    whole = list(map(regrouped, records(frame, names)) if is_flat else records(frame, names))
     read = _Read(found, len(whole))
     read.add(found.prepare(whole) if found.prepare else whole, loaded, keeps_lines=found.prepare is None)
     if not read.rows and len(frame):
@@ -88,6 +91,15 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
     if found.no_completions and not _has_roles(own, roles):
         raise found.refusal(len(own), source)
     return result, {**roles, **(columns or {})}, tuple(read.notes())
+
+
+def _shape_of_flat(names: Sequence[str], rows: Sequence[Row]) -> tuple[Shape | None, bool]:
+    """The shape of some rows, and whether they have it only with their dotted names as objects."""
+    found = shape_of(names, rows)
+    if found is not None or not any("." in name for name in names):
+        return found, False
+    nested = [regrouped(row) for row in rows]
+    return shape_of(list(dict.fromkeys(name for row in nested for name in row)), nested), True
 
 
 def _notes_on_lazy(frame: ParquetColumns, source: str) -> tuple[str, ...]:
@@ -232,6 +244,8 @@ class _Read:
         if "completion" not in used and "messages" not in used and not self.shape.no_completions:
             used.append("completion")  # so that a run reports that every row lacks one
         cells: dict[str, list[Any]] = {role: [getattr(row, role) for row in self.rows] for role in used}
+        for role in {"prompt", "completion"} & set(used):
+            cells[role] = _as_texts(cells[role], role)
         names = dict.fromkeys(name for row in self.rows for name in row.columns)
         for name in names:
             own = name if name not in cells else free_name(f"row.{name}", cells)
@@ -268,6 +282,30 @@ class _Read:
         ]
         if others:
             yield f"results that are not numbers are not read as old scores: {_listed(others)}"
+
+
+_PARTS = {"role", "content"}
+_SPEAKER = {"prompt": "user", "completion": "assistant"}
+
+
+def _as_texts(cells: list[Any], role: str) -> list[Any]:
+    """Cells with the text of those that are one message of the role's speaker: columns of texts are read ten times faster.
+
+    Unchanged if such texts would be read as messages themselves.
+    """
+    texts = [_text_of_message(cell, _SPEAKER[role]) for cell in cells]
+    return cells if are_chat_texts(texts[:DECIDING_ROWS], role) else texts
+
+
+def _text_of_message(cell: Any, speaker: str) -> Any:
+    message = cell[0] if isinstance(cell, list) and len(cell) == 1 else cell
+    if not isinstance(message, dict) or len(message) != len(_PARTS):
+        return cell
+    if "role" not in message:
+        message = (chat_of(message) or [{}])[0]  # another tool's names of its parts
+    if message.keys() != _PARTS or message["role"] != speaker:
+        return cell
+    return message["content"] if isinstance(message["content"], str) else cell
 
 
 def _as_chat(row: ShapedRow) -> ShapedRow:

@@ -95,7 +95,8 @@ class SourceFile:
         is_stdin = str(path) == STANDARD_INPUT
         suffix = ".jsonl" if is_stdin else path.suffix.lower()
         file = cls(path, strict, encoding, suffix)
-        start = b"" if is_stdin else read_bytes(path, SamplesError, 16)
+        start = b"" if is_stdin else read_bytes(path, SamplesError, 64)
+        _refuse_other(path, start)
         packed = next((name for name, first in _PACKED.items() if start.startswith(first)), "")
         if not packed:
             kind = next((kind for first, kind in _KINDS.items() if start.startswith(first)), "")
@@ -148,6 +149,25 @@ class SourceFile:
                 expected=f"{encoding.upper()} text",
                 hint="name its encoding: wb.read_samples(path, encoding='cp1252') for a file of Excel on Windows, 'latin-1' for others",
             ) from error
+
+
+_OTHERS: Sequence[tuple[bytes, str, str]] = (
+    (b"version https://git-lfs", "a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull"),
+    (b"<!doctype html", "an HTML page, such as an error or a login page", "download the data itself: a file of JSON, CSV or Parquet"),
+    (b"<html", "an HTML page, such as an error or a login page", "download the data itself: a file of JSON, CSV or Parquet"),
+    (b"%pdf-", "a PDF document", "copy its rows to a CSV file"),
+)  # fmt: skip
+"""First bytes, in lower case, of files that have no rows, with what they are and what to do."""
+
+
+def _refuse_other(path: Path, start: bytes) -> None:
+    """Raise an error for a file whose first bytes show that it contains no rows, independent of its suffix."""
+    begin = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for first, name, hint in _OTHERS:
+        if begin.startswith(first):
+            raise SamplesError(
+                f"the file is {name}", where=str(path), found=repr(start[:40].decode("utf-8", "replace")), expected="a file of rows", hint=hint
+            )  # fmt: skip
 
 
 def _told_apart(suffix: str, kind: str) -> str:

@@ -23,6 +23,9 @@ from workbench.run.suite import Suite
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """Largest grader file read: 200 graders of the largest source allowed fit."""
 
+MAX_EXPORT_BYTES = 256 * 1024 * 1024
+"""Largest JSON object read that the user named: an export with graders and 100,000 graded completions has about 50 MiB."""
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -227,23 +230,32 @@ def _lies_in(target: Path, folder: Path) -> bool:
         return False
 
 
+def _size_limit(path: Path) -> int:
+    """The maximum bytes of a file that the user named: more for a JSON object, which may contain a run's completions."""
+    try:
+        is_object = path.suffix.lower() == ".json" and read_bytes(path, FormatError, 16).lstrip()[:1] == b"{"
+    except (FormatError, OSError, ValueError):
+        is_object = False  # reported when it is read
+    return MAX_EXPORT_BYTES if is_object else MAX_FILE_BYTES
+
+
 def read_text(path: Path, where: str = "", *, stdin: bool = False) -> str:
     """A file's text, read with a size limit.
 
     Args:
         path: The file.
         where: For error messages.
-        stdin: Whether `-` is standard input: only if the user, not a document, named it.
+        stdin: Whether the user, not a document, named it: then `-` is standard input, and a past run's export may be large.
 
     Raises:
         FormatError: It cannot be read, is too large, or is not UTF-8.
     """
     place = where or str(path)
+    most = _size_limit(path) if stdin else MAX_FILE_BYTES
     try:
         # One byte more than allowed is enough to detect "too large".
-        most = MAX_FILE_BYTES + 1
         is_stdin = stdin and str(path) == STANDARD_INPUT
-        data = standard_input(FormatError, most) if is_stdin else read_bytes(path, FormatError, most)
+        data = standard_input(FormatError, most + 1) if is_stdin else read_bytes(path, FormatError, most + 1)
     except FormatError:
         raise
     except (OSError, ValueError) as error:
@@ -251,10 +263,8 @@ def read_text(path: Path, where: str = "", *, stdin: bool = False) -> str:
         raise FormatError(
             "the file cannot be read", where=place, found=f"{path.name or path}: {reason}"
         ) from error
-    if len(data) > MAX_FILE_BYTES:
-        raise FormatError(
-            "the file is too large", where=place, expected=f"at most {MAX_FILE_BYTES // 2**20} MiB"
-        )
+    if len(data) > most:
+        raise FormatError("the file is too large", where=place, expected=f"at most {most // 2**20} MiB")
     try:
         # Some editors begin a file with a byte order mark, which JSON's parser refuses.
         return data.decode("utf-8-sig")

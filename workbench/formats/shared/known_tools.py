@@ -96,6 +96,7 @@ _IMPORTS: tuple[tuple[str, str, str], ...] = (
     (r"^(?:from|import) langsmith", "evaluators of LangSmith", _FUNCTION),
     (r"^def lambda_handler\s*\(\s*event\s*,\s*context", "a Lambda of Amazon's RFT (Nova, Bedrock)", "write what it scores for one record as grade(thread)"),
     (r"^(?:async )?def \w+\(\s*run\s*[:,]", "an evaluator of LangSmith", _FUNCTION),
+    (rf"^class \w+\b[^\n]*:\n{_BODY}[ \t]+(?:async )?def get_reward\(self\)", "an environment of TRL that owns its reward", "its class is called unchanged as module:Class on the command line, with its folder in PYTHONPATH, or as wb.CustomGrader(Class)"),
     (rf"^class \w+\b[^\n]*:\n{_BODY}[ \t]+(?:async )?def __call__\(self,\s*(?:prompts|completions)", "a reward class of a trainer", "write a function that calls an object of it: def reward(completions, **kw): return object(completions, **kw)"),
     (rf"^def \w+\((?=[^\n]*\))[^\n]*:\n{_BODY}[ \t]+(?:async )?def \w+\((?:prompts|completions)", "a function that makes a reward", "write the inner function at the top level, with its settings as constants"),
 )  # fmt: skip

@@ -24,6 +24,7 @@ from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, kind
+from workbench.graders.code.environment_reward import EnvironmentReward
 from workbench.graders.code.inspect_scorer import scorer_name
 from workbench.graders.code.live_code import codes_of, source_of
 from workbench.graders.code.live_reward import as_called
@@ -362,6 +363,8 @@ def _loaded(target: str) -> Any:
 
 def _reads_turns(fn: Any) -> bool:
     """Whether a function may read more of a conversation than its completion; True if its code is unknown."""
+    if isinstance(fn, EnvironmentReward):
+        return True  # a completion may be calls alone
     codes = list(codes_of(fn))
     return not codes or any(_TURNS & {*code.co_names, *code.co_consts} for code in codes)
 
@@ -400,7 +403,7 @@ def _parameter(fn: Any) -> inspect.Parameter | None:
         way = (
             "write a function of a thread that calls it with these"
             if names
-            else "it reads the state of its environment, which rows do not have; rewards of past episodes are read as old scores"
+            else "it reads the state of its environment; pass the environment's class, an instance, or its method get_reward"
         )
         raise TypeError(
             f"{_name_of(fn)} must take one parameter, a thread or a sample; it takes ({names or 'none'}): {way}"

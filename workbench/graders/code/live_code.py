@@ -11,12 +11,13 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
+from workbench.graders.code.environment_reward import EnvironmentReward
 from workbench.graders.code.live_reward import LiveReward
 
 
 def codes_of(fn: Any) -> Iterator[CodeType]:
     """The code of a function, of functions inside it, and of those of its module that it mentions."""
-    waiting, seen = [_function_of(fn.fn if isinstance(fn, LiveReward) else fn)], set()
+    waiting, seen = [_function_of(fn.fn if isinstance(fn, LiveReward | EnvironmentReward) else fn)], set()
     while waiting:
         function = waiting.pop()
         code = getattr(function, "__code__", None)

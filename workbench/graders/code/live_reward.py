@@ -2,7 +2,8 @@
 
 Functions of a verifiers rubric, and others of which a parameter has a name for the completion, are called by their parameters' names:
 those of no other meaning are columns of the row. The `verify` of a NeMo Gym server and the
-`Rubric` of OpenEnv get objects with the attributes that these have.
+`Rubric` of OpenEnv get objects with the attributes that these have. Environments of TRL that own their reward are in
+`environment_reward.py`.
 
 Source: TRL 1.16, verl 0.9.1 (`reward_score`), OpenRLHF 0.11.2, reward-kit and eval-protocol (`@reward_function`), verifiers 0.4,
 NeMo Gym 0.7 (`SimpleResourcesServer.verify`), OpenEnv 0.2 (`Rubric.forward`).
@@ -20,6 +21,7 @@ from workbench.core.errors import SamplesError
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
 from workbench.data.samples.plain import NotPlainError, plain
+from workbench.graders.code.environment_reward import EnvironmentReward, environment_of
 from workbench.graders.code.inspect_scorer import (
     arguments_of,
     grade_of_score,
@@ -71,9 +73,12 @@ def _is_annotated_as_row(parameter: inspect.Parameter) -> bool:
 def _of_trainer(names: Sequence[str], *, has_rest: bool) -> str:
     if "completions" in names and names[0] in {"prompts", "completions"} and (len(names) > 1 or has_rest):
         return "trl"
-    if {"data_source", "solution_str"} <= set(names):
-        return "verl"
-    return "openrlhf" if {"queries", "prompts", "labels"} <= set(names) else ""
+    forms = {
+        "verl": {"data_source", "solution_str"},
+        "verl_batch": {"data_sources", "solution_strs"},
+        "openrlhf": {"queries", "prompts", "labels"},
+    }
+    return next((form for form, needs in forms.items() if needs <= set(names)), "")
 
 
 def _of_evaluator(names: Sequence[str], required: Sequence[str], *, has_rest: bool) -> str:
@@ -166,7 +171,7 @@ class LiveReward:
     def _read(self, value: Any) -> Any:
         if self.form == "inspect":
             return grade_of_score(value)
-        if self.form in {"trl", "openrlhf"}:
+        if self.form in {"trl", "openrlhf", "verl_batch"}:
             value = value.get("rewards") if isinstance(value, Mapping) else value
             items = value.tolist() if hasattr(value, "tolist") else value
             value = items[0] if isinstance(items, list | tuple) and len(items) == 1 else items
@@ -253,6 +258,10 @@ def _of_verl(_: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[
         "ground_truth": _truth(sample, columns),
         "extra_info": extra,
     }
+
+
+def _of_verl_batch(live: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{name.removesuffix('s')}s": [value] for name, value in _of_verl(live, sample, columns).items()}
 
 
 def _truth(sample: Sample, columns: Mapping[str, Any]) -> Any:
@@ -352,7 +361,7 @@ def _of_openenv(_: LiveReward, sample: Sample, columns: Mapping[str, Any]) -> di
 
 
 _ARGUMENTS: dict[str, Callable[[LiveReward, Sample, Mapping[str, Any]], dict[str, Any]]] = {
-    "trl": _of_trl, "verl": _of_verl, "openrlhf": _of_openrlhf, "messages": _of_messages, "names": _of_names,
+    "trl": _of_trl, "verl": _of_verl, "verl_batch": _of_verl_batch, "openrlhf": _of_openrlhf, "messages": _of_messages, "names": _of_names,
     "nemo": _of_nemo, "openenv": _of_openenv,
 }  # fmt: skip
 
@@ -382,7 +391,11 @@ def _reads_messages(fn: Any) -> bool:
 
 def as_called(fn: Any) -> Any:
     """A trainer's function as one of a sample; any other callable unchanged."""
-    if isinstance(fn, LiveReward) or not callable(fn) or isinstance(fn, type):
+    if isinstance(fn, LiveReward | EnvironmentReward):
+        return fn
+    if (factory := environment_of(fn)) is not None:
+        return EnvironmentReward(fn, factory)
+    if not callable(fn) or isinstance(fn, type):
         return fn
     made = scorer_of(fn)
     form = form_of(fn if made is None else made)

@@ -684,7 +684,7 @@ MORE: dict[str, Held] = {
     "multiple choice": Held(jsonl({"question": Q, "choices": ["a", "b"], "answer": 1}), refused=("completion",)),
     "GSM8K": Held(jsonl({"question": Q, "answer": "so\n#### 4"}), refused=("completion",)),
     "openai/evals samples": Held(jsonl({"input": [USER], "ideal": R}), refused=("completion",)),
-    "three responses": Held(jsonl({"prompt": Q, "response_1": A, "response_2": B, "response_3": "x"}), refused=("completion",)),
+    "three responses": Held(jsonl({"prompt": Q, "response_1": A, "response_2": B, "response_3": "x"}), [*PAIR, (Q, "x", None)], groups=1),
     "options of a question": Held(jsonl({"question": Q, "answer_a": "x", "answer_b": "y", "answer_c": "z", "correct": "a"}), refused=("completion",)),
     "WebGPT": Held(
         jsonl({"question": Q, "answer_0": A, "answer_1": B, "score_0": 1.0, "score_1": -1.0}), PAIR, old={"score": [1.0, -1.0]}, chosen=[None, None], groups=1

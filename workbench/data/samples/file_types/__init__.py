@@ -112,14 +112,27 @@ _HINTS = {
     ".yaml": "graders are read with wb.load(path); pass rows as yaml.safe_load(path.open())",
     ".yml": "graders are read with wb.load(path); pass rows as yaml.safe_load(path.open())",
     ".py": "graders are read with wb.load(path); write rows as JSON, one object per line",
-    ".html": "export the results as JSON, CSV or Parquet",
+    ".html": "export the results as JSON, CSV or Parquet; for a table of an HTML page, pass pandas.read_html(path)[0]",
+    ".md": "copy the table of this Markdown file to a CSV file",
+    ".pdf": "copy the rows of this PDF document to a CSV file",
+    ".docx": "copy the table of this Word document to a CSV file",
+    ".xml": "pass the rows of this XML file as pandas.read_xml(path)",
+    ".npz": "pass its arrays as a dict of columns, of numpy.load(path)",
+    ".h5": "pass the rows as pandas.read_hdf(path)",
+    ".orc": "pass the rows as pandas.read_orc(path)",
+    ".avro": "convert it to Parquet or JSON Lines once, and read that",
+    ".tfrecord": "convert it to Parquet or JSON Lines once, and read that",
+    ".safetensors": "it contains a model's weights; read the file of its completions",
+    ".rds": "save it as CSV or Parquet in R: arrow::write_parquet(x, 'rows.parquet')",
+    ".dta": "pass the rows as pandas.read_stata(path)",
 }
 """Suffix of a known kind that has no reader to what to do."""
 
 _ALIASES = {
     **dict.fromkeys((".db", ".sqlite3", ".duckdb"), ".sqlite"), **dict.fromkeys((".pickle", ".pth", ".joblib"), ".pkl"),
     **dict.fromkeys((".ipc", ".feather"), ".arrow"), **dict.fromkeys((".htm",), ".html"), ".xlsm": ".xlsx", ".pq": ".parquet",
-    ".7z": ".zip", ".tab": ".tsv", ".jsonlines": ".jsonl", ".jl": ".jsonl",
+    ".7z": ".zip", ".rar": ".zip", ".bz2": ".zip", ".xz": ".zip", ".tgz": ".tar", ".markdown": ".md", ".npy": ".npz", ".hdf5": ".h5", ".gguf": ".safetensors",
+    ".bin": ".pkl", ".ckpt": ".pkl", ".rda": ".rds", ".doc": ".docx", ".sav": ".dta", ".tab": ".tsv", ".jsonlines": ".jsonl", ".jl": ".jsonl", ".ipynb": ".json",
 }  # fmt: skip
 
 

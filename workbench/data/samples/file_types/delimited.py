@@ -46,6 +46,10 @@ def read_delimited(file: SourceFile) -> Loaded:
                 raise _ragged(file.path, line, len(record), names, separator)
             rows.append([cell or None for cell in record])
             lines.append(line)
+    empty = [at for at, name in enumerate(names) if not name.strip() and all(row[at] is None for row in rows)]
+    if empty:  # separators at the end of each line
+        kept = [at for at in range(len(names)) if at not in empty]
+        names, rows = [names[at] for at in kept], [[row[at] for at in kept] for row in rows]
     return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines)
 
 

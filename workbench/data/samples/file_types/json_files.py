@@ -20,7 +20,9 @@ _NOT_BLANK = re.compile(r"\S")
 @reader(".jsonl", example=b'{"completion": "4"}\n')
 def read_json_lines(file: SourceFile) -> Loaded:
     """One object per line; blank lines are omitted. A file of another form is read by its content."""
-    data = file.utf8()
+    data = file.utf8().replace(
+        b"\x1e", b""
+    )  # the separator of JSON text sequences, which no JSON text contains
     first = next((line for line in data.split(b"\n", 1_000) if line.strip()), b"{}")
     if _json_object(first)[1] is None:
         return _lines(file, data)
@@ -42,7 +44,8 @@ def read_json(file: SourceFile) -> Loaded:
         json.loads(data.decode())
     except (ValueError, RecursionError) as error:
         raise SamplesError(
-            "the file is not JSON", where=str(file.path), found=str(error)[:300], expected="JSON with a list of objects, in UTF-8"
+            "the file is not JSON", where=str(file.path), found=str(error)[:300], expected="JSON with a list of objects, in UTF-8",
+            hint="correct the place: JSON has no comments, no comma before a closing bracket, and texts in double quotes",
         ) from error  # fmt: skip
     raise AssertionError  # unreachable: what is JSON has values
 

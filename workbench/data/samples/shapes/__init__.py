@@ -217,6 +217,24 @@ def _found(value: Any, path: str) -> Any:
     return _ABSENT
 
 
+def regrouped(row: Row) -> dict[str, Any]:
+    """A row whose dotted names are objects again: `inputs.question` is the entry `question` of `inputs`."""
+    found: dict[str, Any] = {}
+    for name, cell in row.items():
+        *heads, last = str(name).split(".")
+        place = found
+        for head in heads:
+            inner = place.setdefault(head, {})
+            if not isinstance(inner, dict):
+                break
+            place = inner
+        else:
+            place[last] = cell
+            continue
+        found[str(name)] = cell  # another column has the name of its object
+    return found
+
+
 def first_of(row: Any, *paths: str) -> Any:
     """The first value that is there, of several paths."""
     return next((value for path in paths if (value := at(row, path)) is not None), None)

@@ -109,13 +109,25 @@ def session(row: Row) -> ShapedRow:
 
 _CONVERSATION = ("conversation_id", "session_id", "thread_id")
 _ABOUT_TURNS = ("role", "content", "timestamp", "created_at", *_CONVERSATION)
-_ABOUT_MESSAGES = frozenset({*_ABOUT_TURNS, "name", "tool_calls", "tool_call_id", "refusal"})
+_ABOUT_MESSAGES = frozenset(
+    {
+        *_ABOUT_TURNS,
+        "text",
+        "tokenCount",
+        "finishReason",
+        "isThought",
+        "name",
+        "tool_calls",
+        "tool_call_id",
+        "refusal",
+    }
+)
 """Columns of messages that are a row each."""
 
 
 def _are_messages(names: Sequence[str], rows: Sequence[Row]) -> bool:
     known = set(names) <= _ABOUT_MESSAGES and len(rows) > 1
-    return known and all(row.get("role") in MESSAGE_ROLES for row in rows)
+    return known and all(row.get("role") in {*MESSAGE_ROLES, "model"} for row in rows)
 
 
 def _by_conversation(rows: list[Row]) -> list[Row]:
@@ -123,6 +135,8 @@ def _by_conversation(rows: list[Row]) -> list[Row]:
     found: dict[str, list[Any]] = {}
     part = 0
     for row in rows:
+        if row.get("isThought") is True:
+            continue
         name = first_of(row, *_CONVERSATION)
         part += name is None and row.get("role") in ("system", "developer") and bool(found)
         found.setdefault(str(part if name is None else name), []).append(row)
@@ -130,7 +144,7 @@ def _by_conversation(rows: list[Row]) -> list[Row]:
 
 
 @shape(
-    "messages, a row each", "role", "content", fits=_are_messages, prepare=_by_conversation,
+    "messages, a row each", "role", "content|text", fits=_are_messages, prepare=_by_conversation,
     example={"role": "user", "content": "2+2?"},
     takes="a row per conversation: by conversation_id or the like, or else from one system prompt to the next",
 )  # fmt: skip
@@ -138,7 +152,11 @@ def conversation(row: Row) -> ShapedRow:
     """A conversation whose messages were rows."""
     return ShapedRow(
         messages=[
-            {"role": one.get("role"), "content": one.get("content"), **without(one, *_ABOUT_TURNS)}
+            {
+                "role": one.get("role"),
+                "content": first_of(one, "content", "text"),
+                **without(one, *_ABOUT_TURNS, "text"),
+            }
             for one in row["messages"]
         ],
         id=row["id"],

@@ -215,7 +215,8 @@ def lighteval_detail(row: Row) -> ShapedRow:
         for one in (gold if isinstance(gold, list) else [gold])
         if isinstance(one, int) and one < len(choices)
     ]
-    reference = golds[0] if len(golds) == 1 else golds or row.get("gold")
+    golds = golds or from_json(row.get("gold"))
+    reference = golds[0] if isinstance(golds, list) and len(golds) == 1 else golds
     return ShapedRow(
         prompt=first_of(row, "doc.query", "full_prompt"), completion=texts[0] if len(texts) == 1 else texts or None,
         reference=reference, id=at(row, "doc.id"), scores=scores_in(first_of(row, "metric", "metrics")), error="no text in model_response",

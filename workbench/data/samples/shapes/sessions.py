@@ -1,0 +1,206 @@
+"""Logs of chats, coding agents and model servers: Codex, SWE-agent, character chats, Bedrock, llama.cpp, groups of conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.data.samples.chats import chat_of, turns_of_texts
+from workbench.data.samples.shapes import (
+    Row,
+    Score,
+    ShapedRow,
+    at,
+    document,
+    first_of,
+    from_json,
+    has,
+    objects,
+    shape,
+    without,
+)
+
+
+def _by_file(rows: list[Row]) -> list[Row]:
+    """One object for a file of events: its messages in order."""
+    chat = [one["payload"] for one in rows if at(one, "payload.type") == "message"]
+    name = next((at(one, "payload.id") for one in rows if one.get("type") == "session_meta"), None)
+    return [{"type": "session", "payload": {"id": name, "messages": chat}}] if chat else []
+
+
+@shape(
+    "Codex sessions", "type", "payload.type|payload.id", prepare=_by_file,
+    fits=lambda _, rows: any(row.get("type") in ("response_item", "session_meta") for row in rows),
+    example={"timestamp": "t", "type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "2+2?"}]}},
+    left="events other than messages", takes="one row: the messages of the file in order",
+)  # fmt: skip
+def codex_session(row: Row) -> ShapedRow:
+    """A session of a coding agent."""
+    return ShapedRow(messages=at(row, "payload.messages"), id=at(row, "payload.id"))
+
+
+def _as_one_chat(rows: list[Row]) -> list[Row]:
+    """One object for a file of messages, without its header."""
+    return [{"messages": [row for row in rows if has(row, "mes")], **without(rows[0], "mes", "is_user")}]
+
+
+@shape(
+    "character chats", "is_user", "mes", prepare=_as_one_chat,
+    example={"name": "Me", "is_user": True, "mes": "2+2?", "send_date": "d"},
+    takes="one row: the messages of the file in order, by is_user",
+)  # fmt: skip
+def character_chat(row: Row) -> ShapedRow:
+    """A chat with a character."""
+    roles = {True: "user", False: "assistant"}
+    chat = [
+        {"role": "system" if one.get("is_system") else roles[bool(one.get("is_user"))], "content": one["mes"]}
+        for one in row["messages"]
+    ]
+    return ShapedRow(messages=chat, columns={"character": first_of(row, "character_name", "name")})
+
+
+@document("text-generation-webui history")
+def webui_history(value: Row) -> list[Any] | None:
+    """One row: the pairs of a turn of the user and one of the model."""
+    said = value.get("internal")
+    return (
+        [{"messages": said}]
+        if "visible" in value and isinstance(said, list) and turns_of_texts(said)
+        else None
+    )
+
+
+@shape(
+    "SWE-agent trajectories", "trajectory", "history.0.role", "info",
+    example={"trajectory": [{"action": "ls"}], "history": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}], "info": {"submission": "diff"}},
+    takes="turns from history; the submission and its exit status are columns",
+)  # fmt: skip
+def agent_trajectory(row: Row) -> ShapedRow:
+    """The messages of an agent that worked on an issue."""
+    chat = [{"role": one.get("role"), "content": one.get("content")} for one in objects(row["history"])]
+    return ShapedRow(
+        messages=chat, id=row.get("instance_id"),
+        columns={name: value for name in ("submission", "exit_status") if (value := at(row, f"info.{name}")) is not None},
+    )  # fmt: skip
+
+
+@shape(
+    "Bedrock invocation logs", "input.inputBodyJson", "output.outputBodyJson",
+    example={"schemaType": "ModelInvocationLog", "requestId": "r", "input": {"inputBodyJson": {"messages": [{"role": "user", "content": [{"text": "2+2?"}]}]}}, "output": {"outputBodyJson": {"output": {"message": {"role": "assistant", "content": [{"text": "4"}]}}}}},
+    takes="prompt from inputBodyJson, completion from outputBodyJson",
+)  # fmt: skip
+def invocation(row: Row) -> ShapedRow:
+    """A call of a model, in its own form."""
+    said = from_json(at(row, "output.outputBodyJson"))
+    if at(said, "finish_reason") is not None and isinstance(at(said, "text"), str):
+        said = said["text"]  # Cohere's
+    asked = from_json(at(row, "input.inputBodyJson"))
+    return ShapedRow(
+        prompt=at(asked, "message") if isinstance(at(asked, "message"), str) else asked,
+        completion=said, id=row.get("requestId"), columns={"model": row.get("modelId"), "operation": row.get("operation")},
+        error="a call without an output",
+    )  # fmt: skip
+
+
+def _of_bedrock(content: Any) -> str | None:
+    texts = [str(part["text"]) for part in objects(content) if isinstance(part.get("text"), str)]
+    return "\n".join(texts) if texts else None
+
+
+@shape(
+    "Bedrock retrieval evaluations", "conversationTurns.0.prompt.content",
+    example={"conversationTurns": [{"prompt": {"content": [{"text": "2+2?"}]}, "referenceResponses": [{"content": [{"text": "4"}]}], "output": {"text": "4"}}]},
+    takes="turns from prompt and output.text of each turn, reference from the last referenceResponses, results as old graders",
+)  # fmt: skip
+def retrieval(row: Row) -> ShapedRow:
+    """A conversation with a knowledge base."""
+    turns = objects(row["conversationTurns"])
+    chat: list[Any] = []
+    for turn in turns:
+        chat.append({"role": "user", "content": _of_bedrock(at(turn, "prompt.content"))})
+        if has(turn, "output.text"):
+            chat.append({"role": "assistant", "content": at(turn, "output.text")})
+    scores = {
+        str(one.get("metricName")): Score(
+            one.get("result"), None, str(at(one, "evaluatorDetails.0.explanation") or "")
+        )
+        for one in objects(at(turns[-1], "results"))
+    }
+    is_answered = chat[-1]["role"] == "assistant"
+    return ShapedRow(
+        prompt=chat[:-1] if is_answered else chat, completion=chat[-1]["content"] if is_answered else None, scores=scores,
+        reference=_of_bedrock(at(turns[-1], "referenceResponses.0.content")), error="a turn without an output",
+        columns={"retrieved": at(turns[-1], "output.retrievedPassages.retrievalResults")},
+    )  # fmt: skip
+
+
+@shape(
+    "llama.cpp completions", "prompt", "content", "tokens_predicted|generation_settings",
+    example={"prompt": "2+2?", "content": "4", "stop": True, "tokens_predicted": 1},
+    takes="prompt from prompt, completion from content",
+)  # fmt: skip
+def server_completion(row: Row) -> ShapedRow:
+    """A response of llama.cpp's server."""
+    return ShapedRow(prompt=row["prompt"], completion=row["content"], columns={"model": row.get("model")})
+
+
+@shape(
+    "chat replies, a line each", "message.role", "message.content", "done|usage|finish_reason|logprobs|model",
+    example={"model": "m", "message": {"role": "assistant", "content": "4"}, "done": True},
+    fits=lambda _, rows: all(at(row, "message.role") == "assistant" for row in rows),
+    takes="completion from message, prompt from messages or prompt where it is stored",
+)  # fmt: skip
+def chat_reply(row: Row) -> ShapedRow:
+    """A reply of Ollama, or a choice of a chat completion."""
+    return ShapedRow(
+        prompt=first_of(row, "messages", "prompt", "request"), completion=row["message"], id=row.get("id"), columns={"model": row.get("model")},
+    )  # fmt: skip
+
+
+def _are_groups(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    chats = [from_json(row.get("messages")) for row in rows]
+    return all(
+        isinstance(several, list) and all(isinstance(one, list) and chat_of(one) for one in several) for several in chats
+    )  # fmt: skip
+
+
+@shape(
+    "groups of conversations", "messages.0.0.role", fits=_are_groups,
+    example={"messages": [[{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]], "scores": [1.0]},
+    takes="a row per conversation of `messages`, in one group; lists of numbers with one for each are old graders",
+)  # fmt: skip
+def grouped(row: Row) -> list[ShapedRow]:
+    """Rollouts of one prompt, as trainers write them."""
+    chats = from_json(row["messages"])
+    lists = {name: from_json(cell) for name, cell in row.items() if name != "messages"}
+    each = {
+        name: cell
+        for name, cell in lists.items()
+        if isinstance(cell, list)
+        and len(cell) == len(chats)
+        and all(isinstance(one, int | float) for one in cell)
+    }
+    name = str(first_of(row, "group_id", "prompt_id", "id") or chats[0][0])
+    return [
+        ShapedRow(
+            messages=chat, group=name, scores={key: Score(cell[number]) for key, cell in each.items()},
+            columns={key: cell for key, cell in lists.items() if not isinstance(cell, list)},
+        )
+        for number, chat in enumerate(chats)
+    ]  # fmt: skip
+
+
+@shape(
+    "earlier turns as pairs", "instruction|prompt|query", "history.0.0", "output|response",
+    example={"instruction": "And 3+3?", "output": "6", "history": [["2+2?", "4"]]},
+    fits=lambda _, rows: all(turns_of_texts(from_json(row.get("history"))) for row in rows if row.get("history")),
+    takes="turns from history, then instruction with input, or prompt; completion from output or response",
+)  # fmt: skip
+def with_history(row: Row) -> ShapedRow:
+    """A turn after others, as LLaMA-Factory and chat templates of several tools write them."""
+    names = ("instruction", "prompt", "query", "input", "output", "response", "history", "system")
+    asked = [str(row[name]) for name in ("instruction", "prompt", "query", "input") if row.get(name)]
+    return ShapedRow(
+        prompt=[*(turns_of_texts(from_json(row.get("history"))) or []), {"role": "user", "content": "\n\n".join(asked)}],
+        completion=first_of(row, "output", "response"), system=row.get("system"), columns=without(row, *names),
+    )  # fmt: skip
