@@ -19,7 +19,7 @@ from workbench.judges.protocol import JudgeServerError
 
 if TYPE_CHECKING:
     from workbench.store import Store
-    from workbench.store.batches import StoredBatch
+    from workbench.store.stored_batches import StoredBatch
 
 _PUT_AT_ONCE = 1_000
 

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from workbench.core.errors import StoreError
 from workbench.store.address import parse
-from workbench.store.batches import Batches
 from workbench.store.database import Database
 from workbench.store.effective_labels import Label
 from workbench.store.graders import GraderEntry, GraderEvent, StoredGraders, check_name
@@ -23,6 +22,7 @@ from workbench.store.looks import Looks
 from workbench.store.replies import Replies
 from workbench.store.runs import Runs, StoredRun
 from workbench.store.schema import from_json, now, read, storable, to_json, views
+from workbench.store.stored_batches import StoredBatches
 
 __all__ = [
     "GraderEntry",
@@ -183,7 +183,7 @@ class Store:
         self.runs = Runs(self._database)
         self.views = Views(self._database)
         self.looks = Looks(self._database)
-        self.batches = Batches(self._database)
+        self.batches = StoredBatches(self._database)
 
     @property
     def url(self) -> str:

@@ -47,7 +47,7 @@ class StoredBatch:
     address: str
 
 
-class Batches:
+class StoredBatches:
     """The batches of a store."""
 
     def __init__(self, database: Database) -> None:
