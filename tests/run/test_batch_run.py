@@ -15,7 +15,7 @@ from tests.judges.test_client import completion
 from workbench.core.errors import ReportError
 from workbench.judges import JudgeServerError, OpenAIClient
 from workbench.run import batch_run
-from workbench.store import stored_batches as batches as stored_batches
+from workbench.store import stored_batches
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 ROWS = [{"prompt": f"q{row}", "completion": f"row {row}."} for row in range(5)]
