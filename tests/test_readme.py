@@ -86,6 +86,12 @@ def test_the_index_names_every_page():
     assert missing == {"README.md", "index.md"}
 
 
+def test_the_site_has_every_page():
+    """Sphinx would warn of a page that no table of contents has, and warnings are errors there."""
+    listed = set(re.findall(r"^[\w/-]+$", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE))
+    assert {page.stem for page in DOCS.glob("*.md")} - listed == {"README", "SKILL", "index"}
+
+
 @pytest.mark.parametrize("page", named(PAGES))
 def test_links_lead_somewhere(page):
     """Every relative link leads to a file of the repository, and to a heading of it where it names one."""

@@ -55,6 +55,15 @@ def test_the_workflow_runs_the_test_command_on_every_supported_python():
     assert any("bash .ci/run" in step.get("run", "") for step in jobs["everything"]["steps"])
 
 
+def test_the_site_is_built_without_warnings():
+    """With the extras that its settings name."""
+    (job,) = document(".github/workflows/docs.yml")["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert sum("sphinx -W" in command for command in commands) == 2
+    extras = re.search(r"\[[\w,]+\]", commands[0])[0]
+    assert extras in (ROOT / "docs" / "conf.py").read_text("utf-8")
+
+
 def test_workflows_have_no_permission_by_default():
     """Each job asks for what it needs; a release is built without the right to publish."""
     assert document(".github/workflows/tests.yml")["permissions"] == {"contents": "read"}
