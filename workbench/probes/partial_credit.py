@@ -90,7 +90,7 @@ def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> TriedTe
     return TriedText(row, chain[-1], outcomes[-1], bool(rises))
 
 
-NOTHING = Variant(
+UNEARNED = Variant(
     "paid-for-nothing", "reject", "a text without content, and pays it more than half of what a correct completion gets", lambda _: (),
     alarm="always", rank=47, least=2, judges=False, question=True, asked=True,
     advice="require a part of the content first: what is paid for not doing something is paid to an empty completion too",
@@ -123,5 +123,5 @@ def paid_for_nothing(board: Board, base: Base, found: Sequence[Family]) -> list[
     )
     paid = {text.row for text in texts if text.wrong}
     return (
-        [Family(NOTHING, texts, some[0].groups, float("nan"))] if len(paid) >= MOST * len(base.rows) else []
+        [Family(UNEARNED, texts, some[0].groups, float("nan"))] if len(paid) >= MOST * len(base.rows) else []
     )

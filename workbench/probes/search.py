@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from workbench.probes.board import Board, Pair
-from workbench.probes.partial_credit import MORE, NOTHING
+from workbench.probes.partial_credit import MORE, UNEARNED
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import PADDING, apart, mentions, number_in, plainly
 from workbench.probes.tried import Family, TriedText
@@ -266,7 +266,7 @@ def attack(
 def _gains(family: Family) -> bool:
     """Whether a shorter text is more informative: a fragment of a wrong completion is not."""
     variant = family.variant
-    if variant.name in {MORE.name, NOTHING.name, UNIVERSAL.name}:
+    if variant.name in {MORE.name, UNEARNED.name, UNIVERSAL.name}:
         return False  # these texts are wrong only in comparison with others
     return variant.expects == "reject" and (variant.alarm == "always" or variant.distinct or variant.beside)
 

@@ -11,6 +11,7 @@ from workbench.core.display_text import counted, one_line
 from workbench.probes.acceptance import HALF, MOST
 from workbench.probes.causes import ANY_ANSWER, NOTHING, ORDERS, fails_always, follows_from, leading
 from workbench.probes.completion_forms import PLAIN
+from workbench.probes.partial_credit import UNEARNED
 from workbench.probes.probe_case import ProbeCase
 from workbench.probes.tried import Family
 
@@ -120,7 +121,11 @@ def verdicts(case: ProbeCase) -> ProbeVerdicts:
         follows += [family for family in proven if family.variant.gross and family not in follows][1:]
     own = [case.finding(family, _severity(case, family)) for family in proven if family not in follows]
     named = [*lead, *own]
-    named.sort(key=lambda finding: finding.severity != Severity.ERROR and 1 + (finding.kind in NOTHING))
+    named.sort(
+        key=lambda finding: (
+            finding.severity != Severity.ERROR and 1 + (finding.kind in {*NOTHING, UNEARNED.name})
+        )
+    )
     if lead and lead[0].kind in _SAY_ALL:
         told = []
     form = [*form_only(case)]

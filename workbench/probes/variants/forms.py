@@ -274,6 +274,7 @@ def exponent(row: ProbeRow) -> Iterable[str | None]:
     "accept",
     "with a typographic minus",
     alarm="number",
+    seen="\u2212",
     rank=84,
     judges=False,
     advice="replace \u2212 by - before the number is parsed",
