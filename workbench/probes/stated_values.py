@@ -237,8 +237,10 @@ _RESULT = re.compile(r"\A(.*?[:=][ \t]*)?([^\n]+?)\s*\Z", re.DOTALL)
 
 
 def _tasks(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """Texts of columns that the prompt states, as the result of an accepted completion; those of other rows have to be rejected."""
+    """Texts of columns that the prompt states, as the result that the source evaluates; those of other rows have to be rejected."""
     changed: list[tuple[ProbeRow, str, str]] = []
+    # Else the text may be right: what a completion has to contain is often in the prompt.
+    rows = [row for row in rows if any(sign.kind == "evaluates" for sign in row.mined.signs)]
     for row in rows:
         frames = [
             (found[1] or "", found[2]) for text in row.shortest_accepted(1) if (found := _RESULT.match(text))
