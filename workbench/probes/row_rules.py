@@ -55,6 +55,10 @@ def rules_without_effect(board: Board, base: Base) -> list[Family]:
         kinds = Counter(rule.kind for rule in rules)
         if not 0 < len(kinds) <= _MAX_KINDS:
             continue
+        # Pairs of texts, such as the ends of an edge, are not rules: the source names most kinds of rules.
+        known = sum(base.rows[0].mined.names(kind) for kind in kinds)
+        if _PENALTY not in kinds and known < len(kinds) / 2:
+            continue
         tried = [(rule, text) for rule in rules for text in _texts(rule)]
         pairs = [(rule.row.number, text) for rule, text in tried]
         board.grade(pairs)

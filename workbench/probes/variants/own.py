@@ -297,7 +297,7 @@ def tags_crossed(row: ProbeRow) -> Iterable[str | None]:
 
 
 _MARKED = (
-    (re.compile(r"(?<!\*)\*[^*\n]+\*(?!\*)"), "**"),
+    (re.compile(r"(?<![\w*])\*(?=\w)[^*\n]+(?<=\w)\*(?![\w*])"), "**"),
     (re.compile(r"\*\*[^*\n]+\*\*"), "****"),
     (re.compile(r"\[[^\[\]\n]+\]"), "[]"),
     (re.compile(r"(?m)^(\s*(?:[-*+]|\d+[.)])[ \t]+)\S.*$"), r"\1"),
