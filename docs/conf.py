@@ -3,9 +3,8 @@
 `sphinx-build -W -b html docs docs/_build/html` builds it, with `pip install -e ".[docs,lab,scale,serve]"`. What the build writes besides,
 `tutorials/` and `reference/`, is not committed.
 
-The theme is Furo: it needs two small packages and no script of ours, has a light and a dark form, and its pages can be read
-without JavaScript. `pydata-sphinx-theme` was compared: its header of links fits a family of projects, and it brings three times
-as much to each page.
+The theme is Furo: it has a light and a dark form, and its pages can be read without JavaScript. `pydata-sphinx-theme` was built
+too: its header of links fits a family of projects, and a page loads 671 KB of its scripts and styles, of Furo's 150 KB.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler
 
 from openai.types import Batch
 
-from tests.judges.servers import QuietServer
+from tests.judges.servers import served
 
 
 class BatchServer:
@@ -121,13 +121,5 @@ def batch_server(answer):
         def log_message(self, *args):
             pass
 
-    running = QuietServer(("127.0.0.1", 0), Handler)
-    running.daemon_threads = True
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{running.server_port}/v1", state
-    finally:
-        running.shutdown()
-        running.server_close()
-        thread.join()
+    with served(Handler) as address:
+        yield f"{address}/v1", state

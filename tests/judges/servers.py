@@ -18,6 +18,21 @@ class QuietServer(ThreadingHTTPServer):
 
 
 @contextmanager
+def served(handler):
+    """Serve with a class of handlers on a thread of its own. Yields the address; the server is stopped at the end."""
+    running = QuietServer(("127.0.0.1", 0), handler)
+    running.daemon_threads = True
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{running.server_port}"
+    finally:
+        running.shutdown()
+        running.server_close()
+        thread.join()
+
+
+@contextmanager
 def server(answer):
     """Serve; `answer(path, body, headers)` gives (status, headers, bytes or data), or None to hang up.
 
@@ -57,13 +72,5 @@ def server(answer):
         def log_message(self, *args):
             pass
 
-    running = QuietServer(("127.0.0.1", 0), Handler)
-    running.daemon_threads = True
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{running.server_port}", requests
-    finally:
-        running.shutdown()
-        running.server_close()
-        thread.join()
+    with served(Handler) as address:
+        yield address, requests

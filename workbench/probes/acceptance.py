@@ -18,6 +18,8 @@ to stay a tenth of the span below; and a correct completion in another form may 
 
 MOST, HALF = 0.9, 0.5
 """Shares of rows that count as nearly all, and as the grader's usual behaviour. Workbench limits."""
+MIN_ROWS = 2
+"""Fewest rows that show something: one may be a coincidence. Workbench limit."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ WANTS_BARE = re.compile(
     re.IGNORECASE,
 )
 """Terms of a prompt that requires the result and nothing else."""
-_PERCENT = r"(\d+(?:\.\d+)?|one|two|three|four|five|ten|fifteen|twenty|thirty)\s*(?:%|percent|per cent)"
 _PERCENTS = {
     "one": 1,
     "two": 2,
@@ -23,6 +22,7 @@ _PERCENTS = {
     "twenty": 20,
     "thirty": 30,
 }
+_PERCENT = rf"(\d+(?:\.\d+)?|{'|'.join(_PERCENTS)})\s*(?:%|percent|per cent)"
 _WITHIN_SHARE = re.compile(
     rf"(?:within|\u00b1|\+/-|plus or minus|tolerance (?:of|is)|margin of|up to|off by|error of|accurate to)[^.\d\n]{{0,25}}?{_PERCENT}|"
     rf"{_PERCENT}\s*(?:off|more or less|either way|up or down|deviation|tolerance|of error)\b",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.probes.acceptance import HALF
+from workbench.probes.acceptance import HALF, MIN_ROWS
 from workbench.probes.board import Board, Pair, without_prompts
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import PADDING, Mined, mentions
@@ -18,8 +18,6 @@ _SHORTEST, _LONGEST = 2, 60
 """Characters of a text that may be required or forbidden. Workbench limits."""
 _MAX_VALUES, _MAX_DEPTH = 16, 4
 """Texts of a row that are replaced, and levels of a column that are searched. Workbench limits."""
-_MIN_ROWS = 2
-"""Fewest rows that show something: one may be a coincidence. Workbench limit."""
 _COUNTED = re.compile(
     r"weight|points|at_least|min_|threshold|\bsum\(|\bmean\(|/\s*len\(|/\s*max\(|\bratio\b", re.IGNORECASE
 )
@@ -29,24 +27,24 @@ _EACH = re.compile(r"\b(?:each|every|all|one \w+ per|per)\b", re.IGNORECASE)
 
 OMITTED = Variant(
     "required-left-out", "reject", "a completion without a text that the row requires, while others of its texts are needed", lambda _: (),
-    alarm="always", rank=28, least=_MIN_ROWS, judges=False, asked=True,
+    alarm="always", rank=28, least=MIN_ROWS, judges=False, asked=True,
     advice="look for each required text in the completion alone, and keep the result of each",
 )  # fmt: skip
 EMBEDDED = Variant(
     "inside-longer-word", "reject", "a completion whose required words occur only inside longer words", lambda _: (),
-    alarm="always", rank=29, least=_MIN_ROWS, judges=False, asked=True, advice="compare whole words: use word boundaries (\\b), or split the text",
+    alarm="always", rank=29, least=MIN_ROWS, judges=False, asked=True, advice="compare whole words: use word boundaries (\\b), or split the text",
 )  # fmt: skip
 FORBIDDEN = Variant(
     "forbidden-text", "reject", "a text that has what the row forbids: a short one, a long one, or one with other capitals", lambda _: (),
-    alarm="always", rank=16, least=_MIN_ROWS, judges=False, asked=True, advice="look for the forbidden text in every completion, in small letters on both sides",
+    alarm="always", rank=16, least=MIN_ROWS, judges=False, asked=True, advice="look for the forbidden text in every completion, in small letters on both sides",
 )  # fmt: skip
 FROM_PROMPT = Variant(
     "prompt-read", "reject", "a completion without a text that the row requires, since the prompt has it", lambda _: (), alarm="always", rank=26,
-    least=_MIN_ROWS, judges=False, asked=True, advice="read the completion alone: thread.completion(), or the turns of the assistant",
+    least=MIN_ROWS, judges=False, asked=True, advice="read the completion alone: thread.completion(), or the turns of the assistant",
 )  # fmt: skip
 CUT = Variant(
     "list-cut", "reject", "a list without its last entries", lambda _: (),
-    alarm="always", rank=29, least=_MIN_ROWS, judges=False, asked=True, advice="compare the number of entries too: zip() stops at the shorter list",
+    alarm="always", rank=29, least=MIN_ROWS, judges=False, asked=True, advice="compare the number of entries too: zip() stops at the shorter list",
 )  # fmt: skip
 
 
@@ -256,7 +254,7 @@ def _forbidden(values: Sequence[_Value]) -> FlaggedPairs:
     pairs: dict[Pair, bool] = {}
     paths = [value.path for value in values]
     for value in values:
-        if paths.count(value.path) >= _MIN_ROWS:
+        if paths.count(value.path) >= MIN_ROWS:
             texts = [f"Sure: {value.text}", value.text, f"{PADDING * 4}\n{value.text}"]
             if value.text.isalpha() and value.text.islower():
                 texts += [value.replaced(change(value.text)) for change in (str.capitalize, str.upper)]
@@ -284,7 +282,7 @@ def _cut(base: Base) -> FlaggedPairs:
                     pairs |= {(row.number, text[: ends[at]] + text[ends[-1] :]): True for at in (-2, 0)}
                     break
     rows = {row for row, _ in pairs}
-    return replace(CUT, question=stated < HALF * max(1, len(rows))), pairs if len(rows) >= _MIN_ROWS else {}
+    return replace(CUT, question=stated < HALF * max(1, len(rows))), pairs if len(rows) >= MIN_ROWS else {}
 
 
 def _listed(text: str, entries: Sequence[str]) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
 
-from workbench.probes.acceptance import MOST
+from workbench.probes.acceptance import MIN_ROWS, MOST
 from workbench.probes.board import Board, Pair, with_texts
 from workbench.probes.probe_basis import Base
 from workbench.probes.tried import Family, FlaggedPairs, TriedText, families_of_pairs
@@ -17,35 +17,33 @@ from workbench.probes.variants import ProbeRow, Variant, program_of
 from workbench.probes.variants.leaves import STATED_NUMBER
 from workbench.probes.variants.programs import FENCED
 
-_MIN_ROWS = 2
-"""Fewest rows that show something: one may be a coincidence. Workbench limit."""
 _MAX_ROWS, _MAX_TEXTS = 24, 4
 """Rows that are changed, and texts of a row that are tried. Workbench limits."""
 _NEUTRAL = "zuborek"
 
 PART = Variant(
     "part-of-a-number", "reject", "a completion with a part of a number that the row has", lambda _: (), alarm="always", rank=30,
-    least=_MIN_ROWS, judges=False, asked=True, advice="compare whole numbers, not digits: a pattern with no digit before and after it",
+    least=MIN_ROWS, judges=False, asked=True, advice="compare whole numbers, not digits: a pattern with no digit before and after it",
 )  # fmt: skip
 CAPITALS = Variant(
     "forbidden-capitals", "reject", "what the row forbids, in other capitals", lambda _: (), alarm="always", rank=29,
-    least=_MIN_ROWS, judges=False, asked=True, advice="compare small letters with small letters: lower() on both sides",
+    least=MIN_ROWS, judges=False, asked=True, advice="compare small letters with small letters: lower() on both sides",
 )  # fmt: skip
 BOTH = Variant(
     "both-labels", "reject", "a completion that states two labels for the same thing", lambda _: (), alarm="always", rank=29,
-    least=_MIN_ROWS, judges=False, asked=True, advice="reject a completion that also has another label where one is right",
+    least=MIN_ROWS, judges=False, asked=True, advice="reject a completion that also has another label where one is right",
 )  # fmt: skip
 COPIED = Variant(
     "number-copied", "reject", "a completion whose result is a number copied from the prompt", lambda _: (), alarm="always", rank=27,
-    least=_MIN_ROWS, judges=False, asked=True, advice="reject what the prompt itself states: the result has to be worked out",
+    least=MIN_ROWS, judges=False, asked=True, advice="reject what the prompt itself states: the result has to be worked out",
 )  # fmt: skip
 PLACED = Variant(
     "in-another-place", "reject", "what the prompt requires at the start or at the end, in another place", lambda _: (), alarm="always",
-    rank=30, least=_MIN_ROWS, judges=False, asked=True, advice="use startswith or endswith on the stripped completion, or \\A and \\Z",
+    rank=30, least=MIN_ROWS, judges=False, asked=True, advice="use startswith or endswith on the stripped completion, or \\A and \\Z",
 )  # fmt: skip
 CUT_RESULTS = Variant(
     "results-cut", "reject", "a program that returns the first line or entry of a result only, or one more", lambda _: (), alarm="always",
-    rank=29, least=_MIN_ROWS, judges=False, asked=True, advice="compare whole results: zip() stops at the shorter one",
+    rank=29, least=MIN_ROWS, judges=False, asked=True, advice="compare whole results: zip() stops at the shorter one",
 )  # fmt: skip
 ANY_ROW = Variant(
     "any-row", "reject", "the accepted completions of other rows", lambda _: (), alarm="always", rank=48, least=3, judges=False,
@@ -73,11 +71,11 @@ def controlled(board: Board, base: Base) -> list[Family]:
     return families_of_pairs(board, base, made)
 
 
-_Changed = tuple[ProbeRow, str, str]
+Changed = tuple[ProbeRow, str, str]
 """A row, the control, and the text that is wrong if the control is rejected."""
 
 
-def _with_controls(board: Board, base: Base, variant: Variant, changed: Sequence[_Changed]) -> FlaggedPairs:
+def with_controls(board: Board, base: Base, variant: Variant, changed: Sequence[Changed]) -> FlaggedPairs:
     """The texts, flagged where their control is rejected."""
     board.grade([(row.number, control) for row, control, _ in changed])
     return variant, {
@@ -135,7 +133,7 @@ _SCALE = re.compile(
 
 def _copied(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Completions that end with a number which is not in the prompt, with one of the prompt's; another number has to be rejected."""
-    changed: list[_Changed] = []
+    changed: list[Changed] = []
     for row in rows:
         stated = dict.fromkeys(STATED_NUMBER.findall(_SCALE.sub(" ", row.prompt)))
         for text in row.shortest_accepted() if not row.reference else ():
@@ -144,7 +142,7 @@ def _copied(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 before, after = text[: found.start()], text[found.end() :]
                 control = f"{before}{9 * int(found[0]) + 7}{after}"
                 changed += [(row, control, before + number + after) for number in [*stated][:_MAX_TEXTS]]
-    return _with_controls(board, base, COPIED, changed)
+    return with_controls(board, base, COPIED, changed)
 
 
 def _inserted(text: str, word: str) -> str:
@@ -203,7 +201,7 @@ _FUNCTION = re.compile(r"^def (\w+)\(", re.MULTILINE)
 
 def _cut_results(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Accepted programs whose results are cut or extended; with other results of that length they have to be rejected."""
-    changed: list[_Changed] = []
+    changed: list[Changed] = []
     for row in rows:
         text = row.shortest_accepted()[0]
         found = FENCED.search(text)
@@ -215,7 +213,7 @@ def _cut_results(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedP
                 for change in (_OTHER_RESULTS, *_CHANGED_RESULTS)
             )
             changed += [(row, control, other) for other in others]
-    return _with_controls(board, base, CUT_RESULTS, changed)
+    return with_controls(board, base, CUT_RESULTS, changed)
 
 
 _AT_START = re.compile(
@@ -231,7 +229,7 @@ _OPENING = "Well, there is something to add first."
 
 def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Completions with their start after another line, or with their last line first; without it they have to be rejected."""
-    changed: list[_Changed] = []
+    changed: list[Changed] = []
     at_end = False
     for row in rows:
         for text in () if base.distinct else row.shortest_accepted()[:1]:
@@ -242,7 +240,7 @@ def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 at_end = True
                 changed.append((row, "\n".join(lines[:-1]), "\n".join([lines[-1], *lines[:-1]])))
     # A line that has to be the last one is usually found anywhere on purpose.
-    return _with_controls(board, base, replace(PLACED, question=at_end), changed)
+    return with_controls(board, base, replace(PLACED, question=at_end), changed)
 
 
 def _labels(rows: Sequence[ProbeRow]) -> list[str]:

@@ -8,18 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.probes.acceptance import MIN_ROWS
 from workbench.probes.board import Board, with_texts
 from workbench.probes.probe_basis import Base
 from workbench.probes.tried import Family, TriedText
 from workbench.probes.variants import ProbeRow, Variant
 
-_MIN_ROWS = 2
-"""Fewest rows that show something: one may be a coincidence. Workbench limit."""
 _MAX_ROWS, _MAX_KINDS = 40, 12
 """Rows whose rules are left out, and kinds of rules that a column may have. Workbench limits."""
 
 WITHOUT_EFFECT = Variant(
-    "rule-without-effect", "reject", "", lambda _: (), alarm="always", rank=46, least=_MIN_ROWS, judges=False, question=True, asked=True,
+    "rule-without-effect", "reject", "", lambda _: (), alarm="always", rank=46, least=MIN_ROWS, judges=False, question=True, asked=True,
     advice="check that each kind of rule can fail: test it with a text that breaks it",
 )  # fmt: skip
 
@@ -78,7 +77,7 @@ def rules_without_effect(board: Board, base: Base) -> list[Family]:
             for at, (rule, text) in enumerate(tried)
             if base.rule.turns_down(board, rule.row.number, text) and base.rule.takes(without, at, text)
         }
-        idle = [kind for kind, count in kinds.items() if kind not in decided and count >= _MIN_ROWS]
+        idle = [kind for kind, count in kinds.items() if kind not in decided and count >= MIN_ROWS]
         # Others show that rules of this column are read; points that are taken away need no other rule to show it.
         if idle and (decided or idle == [_PENALTY]):
             return [

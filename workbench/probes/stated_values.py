@@ -12,47 +12,47 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from workbench.probes.acceptance import MOST
+from workbench.probes.acceptance import MIN_ROWS, MOST
 from workbench.probes.allowances import NO_MATTER
 from workbench.probes.board import Board, Pair
+from workbench.probes.controlled import Changed, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import parsed_json
 from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant
 from workbench.probes.variants.leaves import changed_value, json_paths, with_value
+from workbench.probes.variants.own import CITED, with_other_sources
 from workbench.probes.variants.structure import ORDER
 
-_MIN_ROWS = 2
-"""Fewest rows that show something: one may be a coincidence. Workbench limit."""
 _SHORTEST = 3
 """Characters of a text that may be a task; a shorter one is a label. Workbench limit."""
 _MAX_ROWS, _MAX_VALUES = 24, 12
 """Rows that are changed, and values of a completion that are. Workbench limits."""
 
 STATED = Variant(
-    "stated-value", "reject", "a completion with one value changed that a column of the row has", lambda _: (), alarm="always", rank=28, least=_MIN_ROWS,
+    "stated-value", "reject", "a completion with one value changed that a column of the row has", lambda _: (), alarm="always", rank=28, least=MIN_ROWS,
     judges=False, asked=True, advice="compare every value with the row's: texts, numbers and truth values too",
 )  # fmt: skip
 TASK = Variant(
     "task-as-result", "reject", "a part of the prompt that a column has, instead of the result", lambda _: (), alarm="always", rank=27,
-    least=_MIN_ROWS, judges=False, asked=True, advice="read the result as data, such as ast.literal_eval: what is evaluated may be the task itself",
+    least=MIN_ROWS, judges=False, asked=True, advice="read the result as data, such as ast.literal_eval: what is evaluated may be the task itself",
 )  # fmt: skip
 NO_NUMBER = Variant(
-    "not-a-number", "reject", "a completion with nan or inf instead of its number", lambda _: (), alarm="always", rank=26, least=_MIN_ROWS,
+    "not-a-number", "reject", "a completion with nan or inf instead of its number", lambda _: (), alarm="always", rank=26, least=MIN_ROWS,
     judges=False, asked=True,
     advice="accept what is near, `abs(a - b) <= tolerance`, instead of rejecting what is far: every comparison with nan is False; or require math.isfinite",
 )  # fmt: skip
-CITED = Variant(
-    "also-cited", "reject", "a completion that also cites a source that does not exist", lambda _: (), alarm="always", rank=29, least=_MIN_ROWS,
+ALSO_CITED = Variant(
+    "also-cited", "reject", "a completion that also cites a source that does not exist", lambda _: (), alarm="always", rank=29, least=MIN_ROWS,
     judges=False, asked=True, advice="look up every cited number, not only the first",
 )  # fmt: skip
 EQUAL = Variant(
-    "all-equal", "reject", "a completion that gives every candidate the same number", lambda _: (), alarm="always", rank=28, least=_MIN_ROWS,
+    "all-equal", "reject", "a completion that gives every candidate the same number", lambda _: (), alarm="always", rank=28, least=MIN_ROWS,
     judges=False, asked=True, advice="require that the right one is above all others: sorted() and max() keep the first of equal ones",
 )  # fmt: skip
 SORTED = Variant(
     "order-of-rows", "reject", "a query that sorts its rows otherwise, although the prompt requires one", lambda _: (), alarm="always", rank=29,
-    least=_MIN_ROWS, judges=False, asked=True, advice="compare the order wherever the reference has one: ORDER BY may be written in small letters",
+    least=MIN_ROWS, judges=False, asked=True, advice="compare the order wherever the reference has one: ORDER BY may be written in small letters",
 )  # fmt: skip
 REPEATED = Variant(
     "repeats-refused", "accept", "although it is what the row's column lists, where an entry occurs twice", lambda _: (), alarm="always", rank=28,
@@ -76,7 +76,7 @@ def stated_values(board: Board, base: Base) -> list[Family]:
         _tasks(board, base, rows),
         _other_order(board, base),
     ]
-    shown = [one for one in families_of_pairs(board, base, made) if len(one.rows) >= _MIN_ROWS]
+    shown = [one for one in families_of_pairs(board, base, made) if len(one.rows) >= MIN_ROWS]
     return [*shown, *_repeats(board, base)]
 
 
@@ -148,19 +148,16 @@ _LINE = re.compile(r"(?m)^[^\w\n]*([^\n:=]{1,40}?)[ \t]*[:=][ \t]*(\S[^\n]{0,40}
 
 _NUMBERED = re.compile(r"\W*[A-Za-z_]{1,12}\W+\d+(?:\W+\d+)*\W*")
 """A line of a label and numbers, such as "PER 4-5"."""
-_IN_NUMBERED = re.compile(r"(?<!\d)\d+(?!\d)")
 
 
 def _of_lines(text: str, stated: AbstractSet[str]) -> list[str]:
     """The same for lines of a name and a value."""
-    found_values = [*_LINE.finditer(text)]
-    if not found_values and all(map(_NUMBERED.fullmatch, text.strip().splitlines())):
-        found_values = [*_IN_NUMBERED.finditer(text)]
-    places = [
-        found.span(found.lastindex or 0)
-        for found in found_values
-        if found[found.lastindex or 0].lower().rstrip(".") in stated
-    ][:_MAX_VALUES]
+    spans = [found.span(2) for found in _LINE.finditer(text)]
+    if not spans and all(map(_NUMBERED.fullmatch, text.strip().splitlines())):
+        spans = [found.span() for found in re.finditer(r"(?<!\d)\d+(?!\d)", text)]
+    places = [(start, end) for start, end in spans if text[start:end].lower().rstrip(".") in stated][
+        :_MAX_VALUES
+    ]
     every = text
     changed = []
     for start, end in reversed(places):
@@ -209,7 +206,7 @@ _RATED = re.compile(r"(?m)([A-Za-z][\w ]{0,20}?[ \t]*[:=][ \t]*)(\d+(?:\.\d+)?)(
 
 def _all_equal(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Ratings of an accepted completion all set to its highest; with the highest given to another candidate it has to be rejected."""
-    changed: list[tuple[ProbeRow, str, str]] = []
+    changed: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted(1):
             found = [*_RATED.finditer(text)]
@@ -219,11 +216,7 @@ def _all_equal(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
             most = found[numbers.index(max(numbers))][2]
             turned = [one[2] for one in found[1:]] + [found[0][2]]
             changed.append((row, _rated(text, found, turned), _rated(text, found, [most] * len(found))))
-    board.grade([(row.number, one) for row, control, other in changed for one in (control, other)])
-    return EQUAL, {
-        (row.number, other): base.rule.turns_down(board, row.number, control)
-        for row, control, other in changed
-    }
+    return with_controls(board, base, EQUAL, changed)
 
 
 def _rated(text: str, found: Sequence[re.Match[str]], numbers: Sequence[str]) -> str:
@@ -238,42 +231,26 @@ _RESULT = re.compile(r"\A(.*?[:=][ \t]*)?([^\n]+?)\s*\Z", re.DOTALL)
 
 def _tasks(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Texts of columns that the prompt states, as the result that the source evaluates; those of other rows have to be rejected."""
-    changed: list[tuple[ProbeRow, str, str]] = []
-    # Else the text may be right: what a completion has to contain is often in the prompt.
-    rows = [row for row in rows if any(sign.kind == "evaluates" for sign in row.mined.signs)]
+    # A text that is not evaluated may be right: what a completion has to contain is often in the prompt.
+    if not rows or not any(sign.kind == "evaluates" for sign in rows[0].mined.signs):
+        return TASK, {}
+    changed: list[Changed] = []
     for row in rows:
-        frames = [
-            (found[1] or "", found[2]) for text in row.shortest_accepted(1) if (found := _RESULT.match(text))
-        ]
+        found = _RESULT.match(row.shortest_accepted(1)[0])
+        before, result = (found[1] or "", found[2]) if found else ("", "")
         for name, value in row.columns.items():
-            others = (
-                [
-                    other.columns.get(name)
-                    for other in rows
-                    if other.columns.get(name) not in {None, str(value)}
-                ]
-                if isinstance(value, str) and row.mined.names(name)
-                else []
-            )
-            for before, result in frames if others and isinstance(value, str) else ():
-                is_task = (
-                    value.strip() in row.conversation and "\n" not in value.strip() and len(value) > _SHORTEST
-                )
-                if (
-                    is_task
-                    and value not in {row.reference, result}
-                    and value not in result
-                    and result not in value
-                ):
-                    changed.append((row, f"{before}{others[0]}", f"{before}{value}"))
-    board.grade([(row.number, one) for row, control, other in changed for one in (control, other)])
-    return TASK, {
-        (row.number, other): base.rule.turns_down(board, row.number, control)
-        for row, control, other in changed
-    }
+            if isinstance(value, str) and row.mined.names(name) and _is_task(row, value, result):
+                others = [other.columns.get(name) for other in rows]
+                other = next((one for one in others if one is not None and one != value), None)
+                if found is not None and other is not None:
+                    changed.append((row, f"{before}{other}", f"{before}{value}"))
+    return with_controls(board, base, TASK, changed)
 
 
-_SOURCE = re.compile(r"\[(\d{1,3})\]")
+def _is_task(row: ProbeRow, text: str, result: str) -> bool:
+    """Whether the text of a column is one line of the prompt and no part of the result."""
+    is_line = len(text) > _SHORTEST and "\n" not in text.strip() and text.strip() in row.conversation
+    return is_line and text != row.reference and text not in result and result not in text
 
 
 _SEVERAL_SOURCES = re.compile(
@@ -287,15 +264,14 @@ def _also_cited(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
     """A source that does not exist after each cited one; instead of these it has to be rejected."""
     changed: list[tuple[ProbeRow, str, str, str]] = []
     for row in rows:
-        for text in row.shortest_accepted() if _SOURCE.search(row.conversation) else ():
-            if _SOURCE.search(text):
-                other = _SOURCE.sub(lambda found: f"[{int(found[1]) + 90}]", text)
-                both = _SOURCE.sub(lambda found: f"{found[0]}[{int(found[1]) + 90}]", text)
-                changed.append((row, text, other, both))
+        for text in row.shortest_accepted() if CITED.search(row.conversation) else ():
+            if CITED.search(text):
+                both = CITED.sub(lambda found: found[0] + with_other_sources(found[0]), text)
+                changed.append((row, text, with_other_sources(text), both))
     board.grade([(row.number, one) for row, _, other, both in changed for one in (other, both)])
     # Where one source is meant, what comes after it may not be read as a citation.
     several = sum(_SEVERAL_SOURCES.search(row.conversation) is not None for row, *_ in changed)
-    return replace(CITED, question=several < len(changed)), {
+    return replace(ALSO_CITED, question=several < len(changed)), {
         (row.number, both): base.rule.turns_down(board, row.number, other)
         and _costs_nothing(board, base, row.number, text, both)
         for row, text, other, both in changed
@@ -361,30 +337,11 @@ def _repeats(board: Board, base: Base) -> list[Family]:
             and all(isinstance(one, str) for one in value)
         }
         twice = {row for row, value in lists.items() if len(set(value)) < len(value)}
-        if not twice or len(lists) - len(twice) < _MIN_ROWS:
+        if not twice or len(lists) - len(twice) < MIN_ROWS:
             continue
         for mark in _SEPARATORS:
             pairs: dict[Pair, bool] = {(row, mark.join(value)): row in twice for row, value in lists.items()}
             board.grade(pairs)
             if base.rule.share(board, [pair for pair, is_twice in pairs.items() if not is_twice]) >= MOST:
-                return families_of_refused(board, base, REPEATED, pairs)
+                return families_of_pairs(board, base, [(REPEATED, pairs)])
     return []
-
-
-def families_of_refused(
-    board: Board, base: Base, variant: Variant, pairs: Mapping[Pair, bool]
-) -> list[Family]:
-    """The family of texts that have to be accepted: those that are set are wrong if they are rejected."""
-    found = families_of_pairs(board, base, [(variant, dict.fromkeys(pairs, False))])
-    return [
-        replace(
-            family,
-            texts=tuple(
-                replace(
-                    one, wrong=pairs[one.row, one.text] and base.rule.turns_down(board, one.row, one.text)
-                )
-                for one in family.texts
-            ),
-        )
-        for family in found
-    ]

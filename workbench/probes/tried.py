@@ -97,6 +97,8 @@ _OF_WORDS = frozenset({
     "one-letter", "one-word", "case-that-matters",
 })  # fmt: skip
 """Transformations that change the reference's words."""
+_SLIPS = _OF_WORDS | {"negated", "keyword-heap", "order"}
+"""Transformations that are slips of words, or no more than that."""
 _SHORTER = frozenset(
     {"entry-missing", "key-missing", "truncated", "list-cut", "only-its-start", "only-its-end"}
 )
@@ -138,7 +140,7 @@ def _may_be_right(variant: Variant, row: ProbeRow, text: str | None) -> bool:
     return (
         row.is_right(text)
         or (row.is_near(text) and variant.name != "other-year")
-        or (row.slips_are_free and variant.name in {*_OF_WORDS, "negated", "keyword-heap", "order"})
+        or (row.slips_are_free and variant.name in _SLIPS)
         or (row.part_is_enough and variant.name in _SHORTER)
         or (row.extras_are_free and row.contains_all(text))
         or (variant.rank >= _CHANGED and not variant.asked and row.names_alternative(text))
@@ -169,24 +171,25 @@ def families(board: Board, base: Base, made: Iterable[tuple[Variant, int, str | 
 
 
 FlaggedPairs = tuple[Variant, dict[Pair, bool]]
-"""A transformation and its pairs of row and text: those that are set are wrong if they are accepted."""
+"""A transformation and its pairs of row and text: those that are set are wrong if they are accepted, or rejected if they have to pass."""
 
 
 def families_of_pairs(board: Board, base: Base, made: Iterable[FlaggedPairs]) -> list[Family]:
     """The results of pairs that a control has flagged, by transformation; those without any pair are left out."""
     groups = board.samples.group_codes
     return [
-        Family(variant, tuple(_flagged(board, base, pairs)), groups, math.nan)
+        Family(variant, tuple(_flagged(board, base, variant, pairs)), groups, math.nan)
         for variant, pairs in made
         if pairs
     ]
 
 
-def _flagged(board: Board, base: Base, pairs: Mapping[Pair, bool]) -> Iterator[TriedText]:
+def _flagged(board: Board, base: Base, variant: Variant, pairs: Mapping[Pair, bool]) -> Iterator[TriedText]:
     board.grade(pairs)
+    is_bad = variant.expects == "reject"
     for (row, text), counts in pairs.items():
         if (outcome := board.outcomes.get((row, text))) is not None and outcome.tried:
-            yield TriedText(row, text, outcome, counts and base.rule.accepts(row, outcome))
+            yield TriedText(row, text, outcome, counts and base.rule.accepts(row, outcome) == is_bad)
 
 
 def _keeps_number(base: Base, variant: Variant, row: int, text: str | None) -> bool:

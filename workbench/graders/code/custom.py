@@ -27,7 +27,7 @@ from workbench.graders.base import Grader, kind
 from workbench.graders.code.environment_reward import EnvironmentReward
 from workbench.graders.code.inspect_scorer import scorer_name
 from workbench.graders.code.live_code import codes_of, source_of
-from workbench.graders.code.live_reward import as_called
+from workbench.graders.code.live_reward import annotated_row, as_called
 from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.program import ISOLATION
 
@@ -414,12 +414,8 @@ def _parameter(fn: Any) -> inspect.Parameter | None:
 def _takes_sample(parameter: inspect.Parameter | None) -> bool:
     if parameter is None:
         return False
-    annotation = parameter.annotation
-    if annotation is not parameter.empty:
-        name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-        class_name = name.strip("'\" ").rpartition(".")[2]
-        if class_name in {"Sample", "StringThread"}:
-            return class_name == "Sample"
+    if class_name := annotated_row(parameter):
+        return class_name == "Sample"
     return parameter.name == "sample"
 
 

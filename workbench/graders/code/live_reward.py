@@ -56,18 +56,17 @@ def form_of(fn: Any) -> str:
     names = [one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     has_rest = any(one.kind is one.VAR_KEYWORD for one in parameters)
     required = [one.name for one in parameters if one.default is one.empty and one.name in names]
-    if len(required) == 1 and _is_annotated_as_row(
-        next(one for one in parameters if one.name == required[0])
-    ):
+    if len(required) == 1 and annotated_row(next(one for one in parameters if one.name == required[0])):
         return ""
     return _of_trainer(names, has_rest=has_rest) or _of_evaluator(names, required, has_rest=has_rest)
 
 
-def _is_annotated_as_row(parameter: inspect.Parameter) -> bool:
-    """Whether the annotation of a parameter is a thread or a sample."""
+def annotated_row(parameter: inspect.Parameter) -> str:
+    """The class of a parameter that is annotated as a row, "Sample" or "StringThread"; "" for any other."""
     annotation = parameter.annotation
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
-    return name.strip("'\" ").rpartition(".")[2] in {"Sample", "StringThread"}
+    class_name = name.strip("'\" ").rpartition(".")[2]
+    return class_name if class_name in {"Sample", "StringThread"} else ""
 
 
 def _of_trainer(names: Sequence[str], *, has_rest: bool) -> str:

@@ -187,22 +187,22 @@ class ProbeRow:
         """Whether the grader accepts the reference as written, with nothing around it."""
         return bool(self.reference) and self.say(self.reference) == self.reference
 
-    @property
+    @cached_property
     def wants_bare(self) -> bool:
         """Whether the prompt requires the result alone: then it need not be accepted with more around it."""
         return WANTS_BARE.search(self.prompt) is not None
 
-    @property
+    @cached_property
     def extras_are_free(self) -> bool:
         """Whether the prompt lets a completion have more than what is correct."""
         return EXTRAS_ARE_FREE.search(self.prompt) is not None
 
-    @property
+    @cached_property
     def part_is_enough(self) -> bool:
         """Whether the prompt lets some entries be left out."""
         return PART_IS_ENOUGH.search(self.prompt) is not None
 
-    @property
+    @cached_property
     def slips_are_free(self) -> bool:
         """Whether the prompt lets some letters or words differ from the reference."""
         return SLIPS_ARE_FREE.search(self.prompt) is not None
@@ -227,7 +227,7 @@ class ProbeRow:
         )
         return letters if listed else ""
 
-    @property
+    @cached_property
     def is_verdict(self) -> bool:
         """Whether a completion may start with the reference and then continue: yes, no, true, false, or what the prompt has first."""
         if self.reference.lower() in {"yes", "no", "true", "false"}:

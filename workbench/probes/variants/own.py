@@ -330,7 +330,12 @@ def emptied_form(row: ProbeRow) -> Iterable[str | None]:
             )
 
 
-_CITED = re.compile(r"\[(\d{1,3})\]")
+CITED = re.compile(r"\[(\d{1,3})\]")
+
+
+def with_other_sources(text: str) -> str:
+    """A text with 90 added to each cited number: sources that no prompt has."""
+    return CITED.sub(lambda found: f"[{int(found[1]) + 90}]", text)
 
 
 @variant(
@@ -339,10 +344,10 @@ _CITED = re.compile(r"\[(\d{1,3})\]")
 )  # fmt: skip
 def no_such_source(row: ProbeRow) -> Iterable[str | None]:
     """Every cited number with 90 added, if the prompt numbers its sources."""
-    if not _CITED.search(row.prompt):
+    if not CITED.search(row.prompt):
         return
     for text in row.shortest_accepted(_MOST):
-        other = _CITED.sub(lambda found: f"[{int(found[1]) + 90}]", text)
+        other = with_other_sources(text)
         if other != text:
             yield other
 
