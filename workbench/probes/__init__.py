@@ -23,11 +23,17 @@ from workbench.probes.acceptance import AcceptanceRule, rule_of
 from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.column_values import of_columns
 from workbench.probes.controlled import controlled, misnamed
-from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
-from workbench.probes.made_rows import rows_for
-from workbench.probes.partial_credit import form_paid, monotone, paid_for_nothing
+from workbench.probes.partial_credit import (
+    form_paid,
+    is_form_check,
+    monotone,
+    paid_for_nothing,
+    reads_prompt,
+    same_everywhere,
+)
 from workbench.probes.probe_basis import Base, establish
 from workbench.probes.probe_case import ProbeCase
+from workbench.probes.probe_rows import LOOKED_AT, drawn_rows, rows_for
 from workbench.probes.regression import Again as Again
 from workbench.probes.regression import again as again
 from workbench.probes.result import Probe as Probe
@@ -40,7 +46,6 @@ from workbench.probes.variants import VARIANTS as VARIANTS
 from workbench.probes.variants import Variant
 from workbench.probes.variants import variant as variant
 from workbench.probes.verdicts import ProbeVerdicts, verdicts
-from workbench.probes.what_is_read import is_form_check, reads_prompt, same_everywhere
 from workbench.report.digests import fingerprints_of
 from workbench.run.suite import Suite
 

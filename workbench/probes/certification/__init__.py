@@ -18,7 +18,7 @@ from workbench.data.samples import Samples, as_samples
 from workbench.judges import PairwiseJudge
 from workbench.judges.budget import Budget, BudgetError, as_budget
 from workbench.probes.board import as_suite
-from workbench.probes.certification.behaviour import Behaviour, planned_requests
+from workbench.probes.certification.behaviour import Behaviour, planned_requests, replacement
 from workbench.probes.certification.by_column import (
     annotators,
     check_compared,
@@ -28,7 +28,6 @@ from workbench.probes.certification.by_column import (
     self_preference,
     transport,
 )
-from workbench.probes.certification.check import FAIL, JudgeCheck, untested
 from workbench.probes.certification.cost import CertificationCost, confirmed, cost_of, remaining
 from workbench.probes.certification.identity import (
     TEST,
@@ -46,12 +45,14 @@ from workbench.probes.certification.identity import (
 from workbench.probes.certification.judge_certificate import Certification as Certification
 from workbench.probes.certification.judged_rows import JudgedRows, stored_grades, verdicts_of
 from workbench.probes.certification.prompt_words import prompt_check, request_text
-from workbench.probes.certification.replacement import replacement
 from workbench.probes.certification.settings import (
     CHECKS,
+    FAIL,
     CertifySettings,
+    JudgeCheck,
     certify_settings,
     rate_limits,
+    untested,
 )
 from workbench.probes.certification.verdict import Basis, concluded
 from workbench.report import Report

@@ -11,7 +11,7 @@ from workbench.core.display_text import one_line
 from workbench.core.errors import WorkbenchError
 from workbench.data.samples import Sample
 from workbench.judges.kinds import Judge
-from workbench.probes.certification.check import FAIL, PASS, JudgeCheck, untested
+from workbench.probes.certification.settings import FAIL, PASS, JudgeCheck, untested
 
 _VOCABULARIES = (
     ("yes", "no"), ("true", "false"), ("pass", "fail"), ("correct", "incorrect"), ("good", "bad"), ("accept", "reject"),

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
-from workbench.probes.allowances import CASE_IS_FREE, NO_MATTER
+from workbench.probes.acceptance import CASE_IS_FREE, NO_MATTER
 from workbench.probes.shapes import PADDING, parsed_json
 from workbench.probes.variants import ProbeRow, variant
 
