@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.analysis.labels import Votes, read_labels
 from workbench.analysis.statistics import LabelCodes
+from workbench.core.errors import SamplesError
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples, as_samples
 from workbench.judges import PairwiseJudge
@@ -200,7 +201,7 @@ class _Certifier:
         for row in self.labelled.tolist()[:50]:
             try:
                 return self.samples[row]
-            except Exception:  # noqa: BLE001, S112 (an unreadable row fails in the run)
+            except SamplesError:  # the row fails in the run
                 continue
         return self.samples[int(self.labelled[0])]
 
@@ -328,11 +329,8 @@ class _Certifier:
             return False  # its reference may be the other completion
         sample = changed[0]
         for judge in judges:
-            try:
-                text = request_text(judge, sample)
-                with_other = request_text(judge, replace(sample, reference="\u2402another reference\u2403"))
-            except Exception:  # noqa: BLE001, S112 (it cannot be shown, so it is not tested)
-                continue
+            text = request_text(judge, sample)
+            with_other = request_text(judge, replace(sample, reference="\u2402another reference\u2403"))
             if str(sample.reference) in text and (
                 text != with_other or str(sample.reference) not in str(sample.thread.completion())
             ):
