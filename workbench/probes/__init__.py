@@ -29,6 +29,7 @@ from workbench.probes.partial_credit import (
     monotone,
     paid_for_nothing,
     reads_prompt,
+    rises_again,
     same_everywhere,
 )
 from workbench.probes.probe_basis import Base, establish
@@ -40,6 +41,7 @@ from workbench.probes.result import Probe as Probe
 from workbench.probes.row_rules import rules_without_effect
 from workbench.probes.search import attack, universal
 from workbench.probes.shapes import Mined, mine
+from workbench.probes.small_changes import small_changes
 from workbench.probes.stated_values import stated_values
 from workbench.probes.tried import Family, TriedText, families, texts_of
 from workbench.probes.variants import VARIANTS as VARIANTS
@@ -242,9 +244,11 @@ def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, s
     found = families(plan.board, base, made)
     if found and not plan.judge:
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
+        more += rises_again(plan.board, base, found[0])
         more += paid_for_nothing(plan.board, base, found)
         found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base)]
         found += [*controlled(plan.board, base), *stated_values(plan.board, base)]
+        found += small_changes(plan.board, base)
         found += [*rules_without_effect(plan.board, base), *misnamed(plan.board, base)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 

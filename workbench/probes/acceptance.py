@@ -21,6 +21,10 @@ to stay a tenth of the span below; and a correct completion in another form may 
 """
 
 
+_DIGITS = 9
+"""Digits to which scores are compared."""
+_ROUNDING = 10.0**-_DIGITS
+
 MOST, HALF = 0.9, 0.5
 """Shares of rows that count as nearly all, and as the grader's usual behaviour. Workbench limits."""
 MIN_ROWS = 2
@@ -77,7 +81,7 @@ class AcceptanceRule:
         if outcome.passed is not None:
             return outcome.passed
         if self.mark is not None:
-            return outcome.score >= self.mark
+            return outcome.score >= self.mark - _ROUNDING
         best = max(self.best.get(row, self.usual), self.usual)
         return best > self.floor and outcome.score >= self.floor + share * (best - self.floor)
 
@@ -92,7 +96,7 @@ def rule_of(
         best: Score of each row's correct completion, by position.
         pass_threshold: The user's pass threshold; None for the higher of two levels, or the correct completion's score.
     """
-    scores = sorted({round(outcome.score, 9) for outcome in outcomes if not math.isnan(outcome.score)})
+    scores = sorted({round(outcome.score, _DIGITS) for outcome in outcomes if not math.isnan(outcome.score)})
     known = sorted(best.values())
     if scores and known and known[-1] <= scores[0] < scores[-1]:
         known, best = [], {}  # no reference is accepted in any form, while other texts are

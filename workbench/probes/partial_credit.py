@@ -78,13 +78,70 @@ def form_paid(base: Base, found: Sequence[Family]) -> list[Family]:
     span = rule.usual - rule.floor
     least = rule.floor + _PAID * span
     nothing = [text.outcome.score for text in plain.texts if text.outcome.score == text.outcome.score]
-    if span <= 0 or not nothing or max(nothing) >= least:
+    if span <= 0 or not nothing:
         return []
+    wrong = () if others is None else others.texts
+    if max(nothing) >= least:
+        # Something else is paid to any text, such as a small length: then a wrong result in the right form has to get a half.
+        least = rule.floor + HALF * span
+        shells, wrong = replace(shells, texts=()), _of_one_score(wrong, least)
     texts = tuple(
         replace(text, wrong=bool(text.outcome.score >= least) and not rule.accepts(text.row, text.outcome))
-        for text in (*shells.texts, *(others.texts if others is not None else ()))
+        for text in (*shells.texts, *wrong)
     )
     return [Family(FORM, texts, shells.groups, float("nan"))] if any(text.wrong for text in texts) else []
+
+
+def _of_one_score(texts: Sequence[TriedText], least: float) -> tuple[TriedText, ...]:
+    """The texts from a score on, if all of them have the same one: a score by distance differs from row to row."""
+    paid = tuple(text for text in texts if text.outcome.score >= least)
+    return paid if len({round(text.outcome.score, 6) for text in paid}) == 1 else ()
+
+
+AGAIN = Variant(
+    "rises-again", "reject", "a longer completion, and pays it more again after a shorter one has lost by its length", lambda _: (), alarm="always",
+    rank=27, least=2, judges=False, asked=True, advice="limit the length before the formula: min(1, length / limit); a cosine rises again after its end",
+)  # fmt: skip
+_REMARK = "Let us see. "
+_REPEATED = (2, 4, 6, 8, 10, 12, 16, 20, 28, 36, 50, 70, 100, 200, 400)
+_FALL = 0.25
+"""Share of the span of scores that counts as a loss by length, and as a gain. Workbench limit."""
+
+
+def rises_again(board: Board, base: Base, like: Family) -> list[Family]:
+    """Correct completions after a remark that is repeated more and more often; a family if their score falls, and then rises.
+
+    Only for scores with more than two levels.
+    """
+    rule = base.rule
+    span = rule.usual - rule.floor
+    if rule.mark is not None or span <= 0:
+        return []
+    chains = {
+        row.number: [_REMARK * times + text for times in (0, *_REPEATED)]
+        for row in base.rows[:_ROWS]
+        for text in (row.shortest_accepted(1) or [base.right.get(row.number, "")])
+        if text
+    }
+    board.grade((row, text) for row, chain in chains.items() for text in chain)
+    found = []
+    for row, chain in chains.items():
+        known = [text for text in chain if (row, text) in board.outcomes]
+        scores = np.array([board.outcomes[row, text].score for text in known])
+        if len(scores) < len(chain) or np.isnan(scores).any():
+            continue
+        lowest = (
+            int(np.argmax(scores <= scores[0] - _FALL * span))
+            if scores.min() <= scores[0] - _FALL * span
+            else 0
+        )
+        low = lowest + int(np.argmin(scores[lowest:])) if lowest else 0
+        later = low + int(np.argmax(scores[low:]))
+        is_higher = bool(low) and scores[later] >= scores[low] + _FALL * span
+        found.append(TriedText(row, known[later], board.outcomes[row, known[later]], bool(is_higher)))
+    return (
+        [Family(AGAIN, tuple(found), like.groups, float("nan"))] if any(text.wrong for text in found) else []
+    )
 
 
 def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> TriedText:
