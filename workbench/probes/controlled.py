@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
@@ -353,3 +353,21 @@ def _renamed(board: Board, base: Base, name: str, looked_up: str) -> list[Family
     )  # fmt: skip
     groups = board.samples.group_codes
     return [Family(variant, tuple(found), groups, float("nan"))] if any(one.wrong for one in found) else []
+
+
+def change_variant(name: str, expects: str, says: str, advice: str, *, least: int = MIN_ROWS) -> Variant:
+    """A transformation of accepted completions, which a control or the prompt shows to be wrong or right."""
+    return Variant(
+        name, expects, says, lambda _: (), alarm="always", rank=29, least=least, judges=False, asked=True, advice=advice,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def each(rows: Sequence[ProbeRow], change: Callable[[ProbeRow, str], Iterable[str]]) -> dict[Pair, bool]:
+    """The changed texts of all rows, all of which count."""
+    return {
+        (row.number, other): True
+        for row in rows
+        for text in row.shortest_accepted()
+        for other in change(row, text)
+        if other != text
+    }
