@@ -269,6 +269,8 @@ def _day_and_month(board: Board, base: Base, rows: Sequence[ProbeRow]) -> Flagge
     return with_controls(board, base, DAY_MONTH, changed)
 
 
+_OF_PARTS = re.compile(r"\b(?:each|every|steps?|bullets?|items?|list)\b", re.IGNORECASE)
+"""Terms of a prompt whose limit may be one of each line."""
 _MORE_WORDS = " ".join(["and much more of the same"] * 40)
 
 
@@ -278,7 +280,9 @@ def _words(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
         (row, f"{text} {_MORE_WORDS}", f"{text} {_MORE_WORDS.replace(' ', chr(10))}")
         for row in rows
         if re.search(r"\bwords?\b", row.conversation, re.IGNORECASE)
+        and not _OF_PARTS.search(row.conversation)
         for text in row.shortest_accepted()[:1]
+        if "\n" not in text.strip()
     ]
     return with_controls(board, base, WORDS, changed)
 
