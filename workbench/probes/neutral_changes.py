@@ -11,11 +11,11 @@ from typing import Any
 
 from workbench.probes.acceptance import MIN_ROWS
 from workbench.probes.board import Board, Pair
-from workbench.probes.controlled import Changed, change_variant, each
+from workbench.probes.controlled import Changed, each
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import plainly
 from workbench.probes.small_changes import MAX_ROWS
-from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs
+from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant
 from workbench.probes.variants.own import MORE_KEYS
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from workbench.probes.acceptance import CASE_IS_FREE
 from workbench.probes.board import Board
-from workbench.probes.controlled import Changed, change_variant, each, with_controls
+from workbench.probes.controlled import Changed, each, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import mentions as is_mentioned
 from workbench.probes.shapes import parsed_json
-from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs
+from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, program_of
 from workbench.probes.variants.programs import FENCED
 
