@@ -183,7 +183,7 @@ CASES = {
 """,
         ("ids = re.findall(r'p\\d+', found[1])[:4]", "ids = [*dict.fromkeys(re.findall(r'p\\d+', found[1]))][:4]"),
     ),
-    "day-for-month": (
+    "day-first": (
         _dates,
         """    from datetime import datetime
     for form in ('%d/%m/%Y', '%m/%d/%Y', '%Y-%m-%d'):

@@ -47,10 +47,6 @@ SAME_ENTRY = change_variant(
     "count each entry once: compare sets, or remove repeats first",
 )  # fmt: skip
 
-DAY_MONTH = change_variant(
-    "day-for-month", "reject", "a date with day and month exchanged, although the prompt states their order",
-    "read a date in the one form that the prompt states, not in several in turn",
-)  # fmt: skip
 WORDS = change_variant(
     "words-glued", "reject", "a text above the limit of words whose spaces are line ends",
     "count words with text.split(), which splits at any white space",
@@ -94,7 +90,6 @@ def small_changes(board: Board, base: Base) -> list[Family]:
         _columns(board, base, rows),
         *_prints(board, base, rows),
         _same_entry(board, base, rows),
-        _day_and_month(board, base, rows),
         _words(board, base, rows),
         _cells(board, base, rows),
         _shape(board, base, rows),
@@ -243,30 +238,6 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
         (row.number, same): all(base.rule.turns_down(board, row.number, one) for one in (alone, wrong))
         for row, alone, wrong, same in changed
     }
-
-
-_SLASHED = re.compile(r"(?<!\d)(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
-_DATE_FORM = re.compile(r"\bDD[/.-]MM|\bMM[/.-]DD|\bday first\b|\bmonth first\b", re.IGNORECASE)
-
-
-def _day_and_month(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """Day and month of a date exchanged; with another day it has to be rejected."""
-    changed: list[Changed] = []
-    for row in rows:
-        for text in row.shortest_accepted() if _DATE_FORM.search(row.conversation) else ():
-            found = _SLASHED.search(text)
-            if found is not None and found[1] != found[3] and max(int(found[1]), int(found[3])) <= 12:
-                first, mark, second, year = found.groups()
-                before, after = text[: found.start()], text[found.end() :]
-                other = f"{int(first) % 12 + 1:02}"
-                changed.append(
-                    (
-                        row,
-                        f"{before}{other}{mark}{other}{mark}{year}{after}",
-                        f"{before}{second}{mark}{first}{mark}{year}{after}",
-                    )
-                )
-    return with_controls(board, base, DAY_MONTH, changed)
 
 
 _OF_PARTS = re.compile(r"\b(?:each|every|steps?|bullets?|items?|list)\b", re.IGNORECASE)
