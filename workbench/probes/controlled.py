@@ -224,7 +224,15 @@ _AT_END = re.compile(
     r"\bat the (?:very )?end of (?:your|the)\b|\b(?:end|finish|close)(?:es|s)? (?:(?:your|the|its) \w+ |it )?with\b",
     re.IGNORECASE,
 )
+_OF_A_PART = re.compile(
+    r"\b(?:last|final|second|third|fourth|next|each|every|other) (?:\w+ )?\Z", re.IGNORECASE
+)
 _OPENING = "Well, there is something to add first."
+
+
+def _starts_with(prompt: str) -> bool:
+    """Whether a prompt requires a start of the whole completion, not of one of its parts."""
+    return any(not _OF_A_PART.search(prompt[: found.start()]) for found in _AT_START.finditer(prompt))
 
 
 def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
@@ -234,7 +242,7 @@ def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     for row in rows:
         for text in () if base.distinct else row.shortest_accepted()[:1]:
             words, lines = text.split(" "), text.strip().splitlines()
-            if _AT_START.search(row.prompt) and len(words) > 4:
+            if _starts_with(row.prompt) and len(words) > 4:
                 changed.append((row, " ".join(words[4:]), f"{_OPENING}\n{text}"))
             elif _AT_END.search(row.prompt) and len(lines) > 1:
                 at_end = True

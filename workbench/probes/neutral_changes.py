@@ -14,7 +14,7 @@ from workbench.probes.board import Board, Pair
 from workbench.probes.controlled import Changed, each
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import plainly
-from workbench.probes.small_changes import MAX_ROWS
+from workbench.probes.small_changes import MAX_ROWS, OF_TWELVE, TIME
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant
 from workbench.probes.variants.own import MORE_KEYS
@@ -176,15 +176,13 @@ def _other_arguments(row: ProbeRow, text: str) -> Iterator[str]:
         yield _NO_ARGUMENTS.sub(r'\1, "arguments": {}\2', text, count=1)
 
 
-_TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
-_OF_TWELVE = re.compile(r"\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b", re.IGNORECASE)
 _OF_24 = re.compile(r"(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour", re.IGNORECASE)
 
 
 def _other_clock(row: ProbeRow, text: str) -> Iterator[str]:
     """The only time of a completion in the other form, if the prompt has both."""
-    times = [*_TIME.finditer(text)]
-    if len(times) != 1 or not (_OF_TWELVE.search(row.conversation) and _OF_24.search(row.conversation)):
+    times = [*TIME.finditer(text)]
+    if len(times) != 1 or not (OF_TWELVE.search(row.conversation) and _OF_24.search(row.conversation)):
         return
     found, hour = times[0], int(times[0][1])
     if found[3]:

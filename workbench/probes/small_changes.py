@@ -47,6 +47,14 @@ SAME_ENTRY = change_variant(
     "count each entry once: compare sets, or remove repeats first",
 )  # fmt: skip
 
+PERCENT = change_variant(
+    "percent-added", "reject", "a number with a percent sign that it does not have, where both are allowed",
+    "divide by 100 what has a percent sign, before it is removed",
+)  # fmt: skip
+HALF_DAY = change_variant(
+    "other-half-day", "reject", "a time of the other half of the day",
+    "read am and pm: hour % 12, and 12 more for pm",
+)  # fmt: skip
 WORDS = change_variant(
     "words-glued", "reject", "a text above the limit of words whose spaces are line ends",
     "count words with text.split(), which splits at any white space",
@@ -90,6 +98,8 @@ def small_changes(board: Board, base: Base) -> list[Family]:
         _columns(board, base, rows),
         *_prints(board, base, rows),
         _same_entry(board, base, rows),
+        _percent(board, base, rows),
+        _half_day(board, base, rows),
         _words(board, base, rows),
         _cells(board, base, rows),
         _shape(board, base, rows),
@@ -238,6 +248,49 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
         (row.number, same): all(base.rule.turns_down(board, row.number, one) for one in (alone, wrong))
         for row, alone, wrong, same in changed
     }
+
+
+TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
+OF_TWELVE = re.compile(r"\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b", re.IGNORECASE)
+_LAST_PLAIN = re.compile(r"(?<![\w.,/%$])\d+(?:\.\d+)?(?=[\s.]*\Z)")
+_BOTH_FORMS = re.compile(
+    r"\b(?:decimals?|fractions?)\b[^.\n]*(?:\bpercent|%)|(?:\bpercent\w*|%)[^.\n]*\b(?:decimals?|fractions?)\b",
+    re.IGNORECASE,
+)
+
+
+def _percent(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """The last number with a percent sign; another number has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted() if _BOTH_FORMS.search(row.conversation) else ():
+            if (found := _LAST_PLAIN.search(text)) is not None and float(found[0]):
+                before, after = text[: found.start()], text[found.end() :]
+                changed.append(
+                    (row, f"{before}{float(found[0]) * 3 + 1:g}{after}", f"{before}{found[0]}%{after}")
+                )
+    return with_controls(board, base, PERCENT, changed)
+
+
+def _half_day(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """The only time with the other half of the day; with other minutes it has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted() if OF_TWELVE.search(row.conversation) else ():
+            times = [*TIME.finditer(text)]
+            if len(times) == 1 and int(times[0][1]) <= 12 and (times[0][3] or int(times[0][1]) < 12):
+                found, hour = times[0], int(times[0][1])
+                before, after = text[: found.start()], text[found.end() :]
+                half = "am" if (found[3] or "a").lower() == "p" else "pm"
+                minutes = (int(found[2]) + 17) % 60
+                changed.append(
+                    (
+                        row,
+                        f"{before}{hour}:{minutes:02}{found[0][len(found[1]) + 3 :]}{after}",
+                        f"{before}{hour}:{found[2]} {half}{after}",
+                    )
+                )
+    return with_controls(board, base, HALF_DAY, changed)
 
 
 _OF_PARTS = re.compile(r"\b(?:each|every|steps?|bullets?|items?|list)\b", re.IGNORECASE)

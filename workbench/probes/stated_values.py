@@ -284,6 +284,9 @@ _WANTS_ORDER = re.compile(
 )
 
 
+_ORDER_IS_FREE = re.compile(r"(?<!asked for, )\b(?:in )?any order\b(?![^.\n]*\bif no order\b)", re.IGNORECASE)
+
+
 def _reversed_order(text: str) -> str:
     """A query with the direction of its first sorting column turned; "" if it has no ORDER BY at its end."""
     found = _ORDER_BY.search(text)
@@ -302,7 +305,7 @@ def _other_order(board: Board, base: Base) -> FlaggedPairs:
     small: dict[int, bool] = {}
     for row in base.rows[:_MAX_ROWS]:
         found = _ORDER_BY.search(row.reference)
-        if found is None or not _WANTS_ORDER.search(row.prompt):
+        if found is None or not _WANTS_ORDER.search(row.prompt) or _ORDER_IS_FREE.search(row.prompt):
             continue
         for text in (*row.shortest_accepted(), row.say(row.reference)):
             if other := _reversed_order(text):
@@ -313,7 +316,9 @@ def _other_order(board: Board, base: Base) -> FlaggedPairs:
     taken = {row for row, text in pairs if base.rule.takes(board, row, text)}
     # The cause is in the rows: where they write ORDER BY in capitals the order counts.
     is_sure = bool(refused) and all(small[row] for row in taken) and not any(small[row] for row in refused)
-    return replace(SORTED, question=not is_sure), dict.fromkeys(pairs, bool(refused))
+    # Where no order is refused, none may be meant; a result of one row has none, but not all have one row.
+    is_shown = bool(refused) or len(taken) >= MIN_ROWS
+    return replace(SORTED, question=not is_sure), dict.fromkeys(pairs, is_shown)
 
 
 _SEPARATORS = ("\n", ", ", "; ", " ")
