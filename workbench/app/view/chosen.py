@@ -58,6 +58,7 @@ def nothing_chosen() -> dict[str, Any]:
         "source": {"text": "", "language": "", "editable": False, "revision": 0, "error": None, "file": ""},
         "checks": [], "isolation": {"word": "", "tip": ""}, "seq": 0, "changed": None, "finding": None, "more": [],
         "scores": None, "from": None, "say": "", "waits": "", "refused": False, "notice": None,
+        "undiagnosed": False,
     }  # fmt: skip
 
 
@@ -109,6 +110,7 @@ def chosen_data(
         "changed": None if change is None else changed_data(change, where),
         "waits": waits_for(grader),
         "refused": has_grades and is_refused(session, name),
+        "undiagnosed": name in session.results.undiagnosed,
         "notice": notice_data(session, name, has_grades=has_grades),
         **(
             graded.once("chosen", name, lambda: _graded(graded, name))
