@@ -22,6 +22,7 @@ const KEYS: readonly [keys: string[], between: string, does: string][] = [
   [["Ctrl z"], "", "undo typing, then restore versions"],
   [["Ctrl s"], "", "save this version"],
   [["Esc", "Tab"], " then ", "leave the editor"],
+  [["Esc"], "", "leave a text field"],
   [["r"], "", "run the selected graders"],
 ];
 
