@@ -56,7 +56,7 @@ function VersionLine({ language, version, chosen, start, choose }: LineProps) {
 /** "20 of 290" with its first number strong; `of` is shown where the columns have no header. */
 function Share({ of, text, interval }: { of: string; text: string; interval: string }) {
   const [, count = "", rest = ""] = /^(\S*)([^]*)$/.exec(text) ?? [];
-  return <span role="cell" class="small"><span class="of tiny faint" aria-hidden="true">{of}</span>{text ? <><b>{count}</b>{rest} <span class="faint" title="95 % interval">{interval}</span></> : <span class="faint">–</span>}</span>;
+  return <span role="cell" class="small"><span class="of tiny faint" aria-hidden="true">{of}</span>{text ? <><b>{count}</b>{rest} <span class="faint interval-text" title="95 % interval">{interval}</span></> : <span class="faint">–</span>}</span>;
 }
 
 export function VerdictWords({ verdict }: { verdict: Verdict }) {
