@@ -179,10 +179,12 @@ def edited(walk: Walk, limit: int, comment: str = "") -> tuple[float, float]:
     walk.at(".mid .cm-content").focus()
     walk.press("Control+a")
     page.evaluate("() => { window.before = bars(); }")
-    for name, done in (("edit", "still()"), ("found", "found()")):
+    for name, done in (("scored", "still()"), ("diagnosed", "found()")):
         page.evaluate(f"() => {{ window.{name} = took(() => {{}}, () => bars() !== before && {done}); }}")
     page.keyboard.insert_text(text)
-    return float(page.evaluate("() => window.edit")) - 300, float(page.evaluate("() => window.found")) - 300
+    return float(page.evaluate("() => window.scored")) - 300, float(
+        page.evaluate("() => window.diagnosed")
+    ) - 300
 
 
 RUN = "window.jupyterapp.commands.execute('notebook:run-cell-and-select-next')"
