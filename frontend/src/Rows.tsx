@@ -20,7 +20,7 @@ export function Rows({ handle }: { handle?: ComponentChildren }) {
   const store = useMemo(() => new RowStore(link), [link]);
   const part = useRef<HTMLElement>(null);
   const find = (what: string) => part.current?.querySelector<HTMLElement>(what);
-  // Enter may come before the kernel has sent the row: the reader gets the focus as soon as it is there.
+  // Enter may come before the kernel has sent the row: the reader then takes the focus when it comes.
   const wanted = useRef(false);
   const read = () => {
     find(".reader .text")?.focus();

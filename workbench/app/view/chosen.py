@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from workbench.analysis.case import Case
 from workbench.analysis.coded_column import CodedColumn
@@ -349,6 +348,8 @@ def _p_value(codes: NDArray[np.intp], is_hit: NDArray[np.bool_]) -> float:
     degrees = table.shape[1] - 1
     if degrees == 1:
         differences -= np.minimum(0.5, differences)
+    from scipy.special import chdtrc
+
     return float(chdtrc(degrees, (differences**2 / expected).sum()))
 
 
