@@ -350,7 +350,7 @@ class AppView:
     def choose(self, name: str) -> None:
         """Select a grader."""
         self.chosen = name
-        self.session.stored.check_determinism()
+        self.session.stored.reload()
         self.mark("rail", "chosen", "table", "reader", *self._states.values())
 
     def on_message(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -382,7 +382,7 @@ class AppView:
         """Open a mode."""
         if mode in mode_titles() and mode != self.mode:
             self.mode = mode
-            self.session.stored.check_determinism()
+            self.session.stored.reload()
             self._open_mode()
             self.show_code()
             self.mark("mode", *self._states.values())

@@ -321,7 +321,7 @@ def _stored(session: Session, name: str) -> dict[str, Any] | None:
         return None
     act = {"do": "bring_stored", "name": shown_name(name), "version": newest.version}
     return {
-        "text": f"The store has version {newest.version} of it, with another text.", "link": "Use that version", "act": act,
+        "text": f"The store has another text of it, saved {newest.saved:%Y-%m-%d %H:%M} UTC.", "link": "Use that text", "act": act,
         "other": {"link": "Keep this text", "act": {"do": "keep", "name": shown_name(name)}},
     }  # fmt: skip
 
