@@ -130,6 +130,18 @@ def test_items_of_the_responses_api_are_turns_with_calls():
     assert mapped[0].thread.completion() == A
 
 
+def test_texts_without_roles_are_no_turns_next_to_a_prompt_and_a_completion():
+    """A `conversation` of plain texts repeats the chat messages of the prompt, for a grader that reads it."""
+    asked = [USER, {"role": "assistant", "content": "Which land?"}, {"role": "user", "content": "Any."}]
+    (sample,) = wb.read_samples(
+        [{"prompt": asked, "completion": A, "conversation": [Q, "Which land?", "Any."], "reference": [R]}]
+    )
+    assert [turn.content for turn in sample.thread.get_turns()] == [Q, "Which land?", "Any.", A]
+    assert sample.thread.metadata["conversation"] == [Q, "Which land?", "Any."]
+    (alone,) = wb.read_samples([{"conversation": [Q, A]}])
+    assert turns([alone]) == PLAIN
+
+
 def test_calls_of_sharegpt_are_tool_calls():
     """LLaMA-Factory writes them as JSON text, and their answers as observations."""
     chat = [

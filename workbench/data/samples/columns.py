@@ -175,7 +175,10 @@ def _match_by_content(
         if role in mapping or matched[role]:
             continue
         name = _match(candidates, free)
-        if name is not None and is_fitting(peek(name)):
+        if name is None or not is_fitting(peek(name)):
+            continue
+        # Texts without roles are turns only if no other columns have the prompt and the completion.
+        if role != "messages" or are_chats(peek(name)) or not (matched["prompt"] and matched["completion"]):
             matched[role] = name
     _match_lone(matched, mapping, free, peek)
     if "reference" not in mapping and (label := verdict_column(matched, peek)):
