@@ -287,7 +287,7 @@ def test_a_batch_without_prompts_says_so():
 )
 def test_long_texts_are_looked_at_once(text):
     """They are what the model wrote; a pattern that tries again from each character would not come to an end."""
-    samples = wb.Samples([{"prompt": Q, "completion": text, "model_reply": text}])
+    samples = wb.Samples([{"prompt": Q, "completion": text, "given_reply": text}])
     assert samples[0].thread.completion() == text
     assert isinstance(samples.notes, tuple)
 
@@ -469,9 +469,9 @@ class TestProposals:
     @pytest.mark.parametrize(
         "row",
         [
-            {**ODD, "asked_question": Q, "model_reply": A},
-            {"model_reply": A, **ODD, "asked_question": Q},
-            {"expected_answer": R, "model_reply": A, "asked_question": Q, **ODD},
+            {**ODD, "asked_question": Q, "given_reply": A},
+            {"given_reply": A, **ODD, "asked_question": Q},
+            {"expected_answer": R, "given_reply": A, "asked_question": Q, **ODD},
         ],
     )
     def test_a_proposal_that_is_followed_reads_right(self, row):
@@ -507,18 +507,18 @@ class TestProposals:
     )
     def test_no_ids_numbers_times_or_truth_values(self, cells):
         """Even under a name that speaks for it."""
-        assert not could_be_read("model_reply", "completion", lambda _: cells)
-        assert not proposed(["model_reply"], lambda _: cells, roles=("completion",), taken=())
+        assert not could_be_read("given_reply", "completion", lambda _: cells)
+        assert not proposed(["given_reply"], lambda _: cells, roles=("completion",), taken=())
 
     def test_the_shell_is_told_in_its_own_syntax(self, tmp_path, capsys):
         """Words that can be typed behind the command."""
         from workbench.cli import main
 
-        (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": Q, "model reply": A}))
+        (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": Q, "given reply": A}))
         wb.save([wb.Contains(expected="x")], tmp_path / "graders.json")
         assert main(["run", str(tmp_path / "graders.json"), str(tmp_path / "rows.jsonl")]) == 3
         said = capsys.readouterr().err
-        assert "--columns 'completion=model reply'" in said
+        assert "--columns 'completion=given reply'" in said
         assert "columns={" not in said
 
 
@@ -631,7 +631,7 @@ class TestTextsOfMessages:
     @pytest.mark.parametrize("form", [repr, json.dumps])
     def test_a_repr_or_json_that_cannot_be_read_is_an_answer_as_it_stands(self, form):
         """No completion fails its row by how it begins, whether the column is one of messages or of texts."""
-        cut = str(np.array([SAID, SAID], dtype=object))
+        cut = str(np.array([SAID, SAID], dtype=object)).replace("\n", " ...\n")
         deep = "[{'role': 'assistant', 'content': " + "[" * 50_000 + "]" * 50_000 + "}]"
         code = "[{'role': 'user', 'content': 'a'}] is the list you asked for, with f(x)"
         nested = json.dumps([{"role": "assistant", "content": A, "x": json.loads("[" * 150 + "]" * 150)}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,12 +19,21 @@ from workbench.data.samples.proposals import (
     are_texts,
     are_user_turns,
     are_verdicts,
+    composed,
     could_be_read,
     mapping_text,
+    nested_chat,
     nested_texts,
+    only_chat,
     proposed,
     several_for,
 )
+
+_LISTS = (
+    "completions", "responses", "generations", "samples", "predictions", "summaries", "candidates", "modelOutput", "result",
+    "output_list", "rollouts",
+)  # fmt: skip
+"""Names of columns of completions that count only if they contain lists of them, or responses of an API."""
 
 _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
     "messages": (
@@ -32,19 +42,7 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
     ),
     "prompt": (("body", "modelInput"), are_requests),
     "completion": (
-        (
-            "completions",
-            "responses",
-            "generations",
-            "samples",
-            "predictions",
-            "summaries",
-            "candidates",
-            "modelOutput",
-            "result",
-            "output_list",
-            "rollouts",
-        ),
+        _LISTS,
         are_completions,
     ),
     "reference": (("labels",), are_texts),
@@ -52,19 +50,9 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
 """Role to names that count only if the first cells have the required content, with the check for that content."""
 
 _LONE_CHATS = (
-    "items",
-    "turns",
-    "trajectory",
-    "traj",
-    "transcript",
-    "thread",
-    "chat_messages",
-    "message_list",
-    "history",
-    "dialogs",
-    "rounds",
+    "items", "turns", "trajectory", "traj", "transcript", "thread", "chat_messages", "message_list", "history", "dialogs", "rounds",
     "data",
-)
+)  # fmt: skip
 """Names of columns that are the conversation if they contain messages and no other column has a prompt or a completion."""
 
 _LONE_PROMPTS = ("context_messages", "context", "chat_history", "conversation_history", "history")
@@ -84,9 +72,13 @@ RIGHT_OPTIONS = frozenset(
 )  # fmt: skip
 """Columns that name the right one of several options, as `plain_name` returns them."""
 
-COMPLETION_NAMES = frozenset(
-    plain_name(name) for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
-)
+LISTED_NAMES = frozenset(map(plain_name, (*_LISTS, "outputs", "model_outputs"))) - {
+    "modeloutput",
+    "result",
+}
+"""Known names of columns with lists of completions, as `plain_name` returns them."""
+
+COMPLETION_NAMES = frozenset(plain_name(name) for name in (*ROLES["completion"], *_LISTS))
 """Known names of columns with model completions, as `plain_name` returns them."""
 
 _BATCH_COLUMNS = frozenset({"custom_id", "response"})
@@ -191,19 +183,23 @@ def _match_lone(
     """Assign columns whose names are ambiguous unless other columns decide."""
     spoken = {role for role in _USABLE if matched[role] or role in mapping}
     if not spoken:
-        matched["messages"] = next(filter(None, (_lone_chat(name, free, peek) for name in _LONE_CHATS)), None)
+        named = next(filter(None, (_lone_chat(name, free, peek) for name in _LONE_CHATS)), None)
+        matched["messages"] = named or only_chat(free, peek)
     if not spoken & {"messages", "prompt", "instruction"}:
         asked = _match(_LONE_PROMPTS, [name for name in free if name != matched["messages"]])
-        if (
-            asked is not None
-            and not matched["messages"]
-            and _is_asked(peek(asked), is_named=asked == "history")
-        ):
-            matched["prompt"] = asked
+        if matched["messages"]:
+            asked = None
+        elif asked is None or not _is_asked(peek(asked), is_named=asked == "history"):
+            asked = only_chat(free, peek, is_prompt=True) if "prompt" not in mapping else None
+        matched["prompt"] = asked or matched["prompt"]
     if spoken & {"completion", "messages"} or matched["messages"] or "reference" in mapping:
         return
     answer = _answer_beside_reference(matched, free, peek) or _solution_of_task(matched, free, peek)
     answer = answer or _result_of_prompt(matched, free, peek)
+    if "completion" not in mapping:
+        answer = answer or composed("completion", free, peek)
+    if not matched["prompt"] and not matched["instruction"] and "prompt" not in mapping:
+        matched["prompt"] = composed("prompt", free, peek)
     if answer is not None:
         matched["completion"] = answer
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != answer])
@@ -298,6 +294,11 @@ def check_names(columns: Sequence[Any], source: str = "") -> list[str]:
         )
     names = [str(name) for name in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
+    if "" in map(str.strip, twice):
+        raise SamplesError(
+            f"{sum(not name.strip() for name in names)} columns have no name", where=source, found=_listing(names), expected="a name for every column",
+            hint="if the header has two lines, or a title is above it, keep one line with a name for every column",
+        )  # fmt: skip
     if twice:
         raise SamplesError(
             "two columns have the same name",
@@ -378,6 +379,10 @@ def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> Unmapped
         if separator
         else _way_out(found)
         if "completion" in found or "prompt" in found
+        else "the header seems to be below a title: delete the lines above it"
+        if len(names) > 1 and all(re.fullmatch(r"Unnamed: \d+|\s*", name) for name in names[1:])
+        else f"conversations are at {path!r}: write a row for each, with its turns in a column 'messages'"
+        if peek is not None and (path := nested_chat(names, peek))
         else "map the columns with the prompts and the completions: columns={'prompt': ..., 'completion': ...}",
     )
 
@@ -418,6 +423,8 @@ def no_completion(names: Sequence[str], roles: Mapping[str, str], source: str, p
 def _among(names: Sequence[str], peek: Peek, taken: Sequence[str]) -> str:
     """The hint if several columns, or texts in their objects, may be the completion, or none."""
     found = several_for("completion", names, peek, taken=taken) or nested_texts(names, peek, taken=taken)
+    if not found and (path := nested_chat(names, peek)):
+        return f"conversations are at {path!r}: write a row for each, with its turns in a column 'messages'"
     if not found:
         return _way_out({})
     if len(found) == 1:

@@ -33,8 +33,22 @@ def rows_of(document: Mapping[str, Any], source: str) -> Rows:
     table = _of_split(keys) or _of_viewer(keys) or _of_columns(keys) or _of_index(keys)
     if table is not None:
         return table
+    return _only_list(keys, source)
+
+
+def _only_list(keys: Mapping[str, Any], source: str) -> Rows:
+    """The only list of conversations or objects in a document, or the only one with completions; one row for one conversation."""
+    if len(chats := [value for value in keys.values() if _are_chats(value)]) == 1:
+        return [{"messages": chat} for chat in chats[0]]
     lists = list(_lists(keys, "", _DEPTH))
     graded = [rows for _, rows in lists if _has_completions(rows)]
+    if len(lists) == 1 and _is_conversation(lists[0][1]):
+        return [
+            {
+                "messages": lists[0][1],
+                **{key: value for key, value in keys.items() if isinstance(value, str | int | float)},
+            }
+        ]
     if len(lists) == 1 or len(graded) == 1:
         return graded[0] if graded else lists[0][1]
     if not lists and sum(isinstance(value, str) for value in keys.values()) > 1:
@@ -198,6 +212,17 @@ def _lists(value: Mapping[str, Any], path: str, depth: int) -> Iterator[tuple[st
 
 def _are(value: Any, kind: type) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, kind) for one in value)
+
+
+def _is_conversation(rows: Rows) -> bool:
+    """Whether the objects of a list are the turns of one conversation."""
+    chat = chat_of(rows)
+    return chat is not None and {turn.get("role") for turn in chat} >= {"user", "assistant"}
+
+
+def _are_chats(value: Any) -> bool:
+    """Whether a value is a list of conversations."""
+    return _are(value, list) and all(chat_of(one) is not None for one in value)
 
 
 def _is_number(name: Any) -> bool:
