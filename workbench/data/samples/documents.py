@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import chat_of
 from workbench.data.samples.columns import recognise
+from workbench.data.samples.envelopes import EnvelopeError, message_in
 from workbench.data.samples.shapes import LOOKED_AT, document_rows, shape_of
 
 _DEPTH = 4
@@ -124,7 +125,19 @@ def _is_row(keys: Mapping[str, Any]) -> bool:
         return True
     if any(isinstance(cell, Mapping) and set(cell) == set(map(str, range(len(cell)))) for cell in cells):
         return False  # a column by its index
-    return any(isinstance(cell, Mapping) or chat_of(cell) is not None for cell in cells)
+    has_prompt = bool(roles.keys() & {"prompt", "instruction"})
+    return any(
+        _is_api_object(cell) or (has_prompt and isinstance(cell, Mapping)) or chat_of(cell) is not None
+        for cell in cells
+    )
+
+
+def _is_api_object(cell: Any) -> bool:
+    """Whether a cell is an object with messages, or an API's response."""
+    try:
+        return isinstance(cell, Mapping) and message_in(cell) is not None
+    except EnvelopeError:
+        return True
 
 
 def _of_split(keys: Mapping[str, Any]) -> Rows | None:

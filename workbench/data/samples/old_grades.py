@@ -37,7 +37,7 @@ _OBJECTS = frozenset(
 """Columns whose objects have a score per grader."""
 
 _NUMBERS = re.compile(
-    r"""score|reward|grade|ratings?|passed|is_(?:correct|passed|resolved)|resolved|graded_list|correctness_\w+|symbolic_correct|scores\.\S+|overall_score|correctness|acc|accuracy|exact_match|
+    r"""score|reward|grade|ratings?|passed|(?:\w+_)?is_(?:correct|passed|resolved)|resolved|graded_list|correctness_\w+|symbolic_correct|scores\.\S+|overall_score|correctness|acc|accuracy|exact_match|
     (?:\w+_)?reward(?:_func|_fn)?|reward_\w+|\w+_score|(?:.+/)?(?:v\d+/)?score|.+/(?:value|rating|correct)|
     faithfulness|answer_relevanc\w+|answer_correctness|answer_similarity|context_(?:precision|recall|relevanc\w+|entity_recall)|
     factual_correctness(?:\(.*\))?|semantic_similarity|(?:non_)?llm_context_precision\w*|toxicity|helpfulness|coherence|verbosity|complexity""",

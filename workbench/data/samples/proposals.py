@@ -9,9 +9,9 @@ from typing import Any
 
 from workbench.data.samples.chats import chat_of, ends_with_user, turns_of_texts
 from workbench.data.samples.column_names import is_name_of
-from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in
+from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
-from workbench.data.samples.roles import completions_of
+from workbench.data.samples.roles import PROMPT_KEYS, completions_of
 
 Peek = Callable[[str], Sequence[Any]]
 """The first cells of a column."""
@@ -69,12 +69,17 @@ _NOUNS = {
         "answer", "completion", "generation", "output", "prediction", "reply", "response", "solution", "summary", "translation",
     }),
     "prompt": frozenset({"instruction", "problem", "prompt", "query", "question"}),
+    "reference": frozenset({"answer", "completion", "output", "reply", "response", "solution", "summary", "translation"}),
 }  # fmt: skip
 _BESIDES = {
     "completion": _MAKERS | {"content", "final", "full", "raw", "text"},
     "prompt": frozenset({"content", "full", "input", "text", "user"}),
+    "reference": frozenset(
+        {"correct", "expected", "gold", "golden", "ground", "ideal", "reference", "target", "text", "truth"}
+    ),
 }
 """Words that may accompany them."""
+_ALL_NOUNS = frozenset(noun for nouns in _NOUNS.values() for noun in nouns)
 
 _NEVER = frozenset({
     "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
@@ -118,21 +123,31 @@ def composed(role: str, names: Sequence[str], peek: Peek) -> str | None:
     A completion's name also needs the name of its writer, or two terms of a completion: `final_answer` may be the reference. A
     "model solution" is one that people wrote.
     """
-    found = []
-    for name in names:
-        words, last = _words_of(name), _in_order(name)[-1:]
-        nouns = words & _NOUNS[role]
-        if (
-            not nouns
-            or not (nouns | {"content", "text"}).intersection(last)
-            or not words <= _NOUNS[role] | _BESIDES[role]
-            or {"model", "solution"} <= words
-        ):
-            continue
-        is_told = len(words) > 1 and (role == "prompt" or words & _MAKERS or len(nouns) > 1)
-        if is_told and could_be_read(name, role, peek):
-            found.append(name)
+    found = [
+        name for name in names if _consists_of(_in_order(name), role) and could_be_read(name, role, peek)
+    ]
     return found[0] if len(found) == 1 else None
+
+
+def _consists_of(names: Sequence[str], role: str) -> bool:
+    """Whether a name consists of terms of a role, in the singular or the plural."""
+    order = [word.removesuffix("s") if word.removesuffix("s") in _ALL_NOUNS else word for word in names]
+    words = frozenset(order)
+    if (
+        role == "prompt"
+        and "input" in words
+        and words <= {"input", "llm", "model", "text"}
+        and len(words) > 1
+    ):
+        return True
+    nouns = words & _NOUNS[role]
+    if len(words) < 2 or not nouns or not (nouns | {"content", "text"}).intersection(order[-1:]):
+        return False
+    if not words <= _NOUNS[role] | _BESIDES[role] or {"model", "solution"} <= words:
+        return False
+    if role == "reference":
+        return bool(words & _WORDS["reference"])
+    return role == "prompt" or bool(words & _MAKERS) or len(nouns) > 1
 
 
 def only_chat(names: Sequence[str], peek: Peek, *, is_prompt: bool = False) -> str | None:
@@ -336,6 +351,18 @@ def are_requests(cells: Sequence[Any]) -> bool:
     values = _plain(cells)
     return bool(values) and all(
         isinstance(value, Mapping) and request_in(value) is not None for value in values
+    )
+
+
+def are_records(cells: Sequence[Any]) -> bool:
+    """Whether all cells are objects without a text or messages of a prompt, such as the account of a user."""
+    values = _plain(cells)
+    return bool(values) and all(
+        isinstance(value, Mapping)
+        and request_in(value) is None
+        and chat_of(value) is None
+        and text_in(value, PROMPT_KEYS) is None
+        for value in values
     )
 
 

@@ -49,7 +49,7 @@ PROMPT_KEYS = (
     "message",
 )
 """Names of the text in an object with one prompt."""
-COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion")
+COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion", "value")
 """Names of the text in an object with one text."""
 _WRAPPED_OUTPUTS = frozenset({"expected", "expected_output", "reference_output", "reference_outputs"})
 """Columns of references that evaluators write as the object that a completion would be."""

@@ -15,7 +15,7 @@ from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import data_in_text
 from workbench.data.samples.column_names import is_name_of, plain_name
 from workbench.data.samples.columns import LISTED_NAMES, recognise
-from workbench.data.samples.envelopes import text_in
+from workbench.data.samples.envelopes import message_in, text_in
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import PEEKED
 from workbench.data.samples.repeated_rows import cells_as_column, repeated
@@ -52,7 +52,15 @@ def as_meant(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     loaded, notes = _with_rows(loaded, frame, columns or {})
     frame = loaded.frame
     assert isinstance(frame, pd.DataFrame)
-    for change in (_with_lists, _with_united, _with_texts):
+    for change in (
+        _without_copy,
+        _with_predictions,
+        _with_pieces,
+        _with_responses,
+        _with_lists,
+        _with_united,
+        _with_texts,
+    ):
         frame, found = change(frame, columns or {})
         notes += found
     return replace(loaded, frame=frame), tuple(notes)
@@ -108,6 +116,108 @@ def _listed(cell: Any) -> list[Any]:
 
 def _are_numbers(column: Sequence[Sequence[Any]]) -> bool:
     return all(isinstance(one, int | float) for cell in column for one in cell)
+
+
+def _without_copy(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
+    """The rows of a pair without a column that repeats the chosen completion, which would be the only one that is graded."""
+    if not {"chosen", "rejected"} <= set(frame.columns):
+        return frame, []
+    name = _roles(frame, columns).get("completion")
+    if name not in ("response", "output") or not frame[name].map(repr).equals(frame["chosen"].map(repr)):
+        return frame, []
+    return frame.drop(columns=[name]), [f"column {name!r} repeats 'chosen', and is left out"]
+
+
+_OF_MODELS = (
+    "prediction",
+    "pred",
+    "predicted_text",
+    "generated_text",
+    "generated_output",
+    "model_output",
+    "model_response",
+    "model_prediction",
+)
+"""Completions by their names, next to which an `output` may be the expected one."""
+
+
+def _with_predictions(
+    frame: pd.DataFrame, columns: Mapping[str, str | None]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The rows with an `output` next to a prediction as the reference, unless the prediction was extracted from it."""
+    roles = _roles(frame, columns)
+    name = roles.get("completion", "")
+    folded = {plain_name(str(other)): str(other) for other in frame.columns}
+    found = next((folded[plain_name(one)] for one in _OF_MODELS if plain_name(one) in folded), None)
+    if plain_name(name) not in ("output", "outputs") or found is None or found == name:
+        return frame, []
+    both = [
+        (cell, said)
+        for cell, said in zip(frame[name].head(PEEKED), frame[found].head(PEEKED), strict=True)
+        if isinstance(said, str)
+    ]
+    extracted = sum(isinstance(cell, str) and said.strip() in cell for cell, said in both)
+    if not both or extracted * 2 > len(both):
+        return frame, []
+    expected = (
+        "expected_output" if "reference" not in roles and "reference" not in columns else f"{name}_of_data"
+    )
+    if expected in frame.columns:
+        return frame, []
+    role = ", as the reference" if expected == "expected_output" else ""
+    note = (
+        f"column {found!r} is read as the completion, and {name!r} as {expected!r}{role}; to grade {name!r}, map it: "
+        f"columns={{'completion': {name!r}}}"
+    )
+    return frame.rename(columns={name: expected}), [note]
+
+
+_PIECE = 12
+"""Maximum mean characters of the pieces in which a model's text was sent."""
+
+
+def _with_pieces(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
+    """The rows with the pieces of a streamed text joined: short texts of which some begin with a blank, and later ones do not."""
+    name = _roles(frame, columns).get("completion")
+    if name is None:
+        return frame, []
+    cells = list(map(_listed, frame[name]))
+    later = [piece for cell in cells for piece in cell[1:]]
+    if not later or not all(cells) or not all(isinstance(piece, str) for cell in cells for piece in cell):
+        return frame, []
+    starts = {piece[:1].isspace() for piece in later}
+    if (
+        len(starts) < 2
+        or sum(map(len, later)) > _PIECE * len(later)
+        or any(cell[0][:1].isspace() for cell in cells)
+    ):
+        return frame, []
+    joined = cells_as_column(["".join(cell) for cell in cells], frame.index)
+    return frame.assign(**{name: joined}), [
+        f"lists in {name!r} are read as the pieces of one text each; to read each piece as a completion, map it: columns={{'completion': {name!r}}}"
+    ]
+
+
+def _with_responses(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
+    """The rows with the API's responses that are JSON texts of the completions as objects."""
+    name = _roles(frame, columns).get("completion")
+    found = None if name is None else _all_of(frame[name], _response_in)
+    if name is None or found is None:
+        return frame, []
+    return frame.assign(**{name: cells_as_column(found, frame.index)}), [
+        f"texts in {name!r} are responses of an API, whose messages are read; to read each text unchanged, map it: columns={{'completion': {name!r}}}"
+    ]
+
+
+def _response_in(cell: str) -> dict[str, Any] | None:
+    """The object of a JSON text that is the response of an API."""
+    if not cell.lstrip().startswith("{") or not any(f'"{key}"' in cell for key in ("choices", "candidates")):
+        return None
+    try:
+        value = data_in_text(cell)
+        return value if isinstance(value, dict) and message_in(value) is not None else None
+    except ValueError:  # an EnvelopeError, too
+        return None
 
 
 def _with_lists(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
