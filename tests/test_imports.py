@@ -17,13 +17,13 @@ LATE = {
     "cli/demo.py": {"workbench.data.demo"},
     "cli/support.py": {"workbench.formats"},
     "cli/output.py": {"workbench.deploy.telemetry"},
-    "cli/check.py": {"workbench.deploy.guard", "workbench.deploy.guard.documents"},
+    "cli/check.py": {"workbench.deploy.guard", "workbench.deploy.guard.result"},
     "cli/file_facts.py": {
         "workbench.deploy.guard.baseline",
         "workbench.formats",
-        "workbench.probes.made_rows",
+        "workbench.probes.probe_rows",
     },
-    "cli/probe.py": {"workbench.probes.made_rows"},
+    "cli/probe.py": {"workbench.probes.probe_rows"},
     "cli/serve.py": {
         "workbench.graders.serialization",
         "workbench.deploy.serve",
@@ -37,7 +37,7 @@ LATE = {
         "workbench.formats.shared.writing",
         "workbench.graders.code.custom",
         "workbench.graders.serialization",
-        "workbench.probes.made_rows",
+        "workbench.probes.probe_rows",
         "workbench.report.cases",
         "workbench.report.validation_set",
     },
@@ -60,7 +60,6 @@ LATE = {
     # pandas takes a third of a second, and these tables are rarely asked for.
     "deploy/reward/stats.py": {"workbench.core.safe_frame"},
     "store/label_table.py": {"workbench.core.safe_frame"},
-    "store/listing.py": {"workbench.core.safe_frame"},
     "store/runs.py": {"workbench.core.safe_frame"},
     # jinja2 is loaded by the first template in that language.
     "data/templates/native.py": {"workbench.data.templates.native_sandbox"},

@@ -12,7 +12,7 @@ from workbench.core.errors import FormatError, ReportError
 from workbench.deploy import guard
 from workbench.deploy.guard.baseline import Baseline
 from workbench.deploy.guard.decisions import FAIL, INCONCLUSIVE, PASS, on_drop
-from workbench.deploy.guard.documents import check_json, github_annotations, junit_xml, markdown
+from workbench.deploy.guard.result import check_json, github_annotations, junit_xml, markdown
 
 SOURCE = "async def grade(thread):\n    return float(thread.metadata['answer'] in thread.completion())\n"
 STRICT = SOURCE.replace(" in ", " == ")

@@ -150,7 +150,7 @@ def test_a_negated_whole_is_not_written_plain(platform, tmp_path):
         wb.export(wb.Suite(wb.Entry(inner, negate=True)), tmp_path / "g.json", platform, on_loss="report")
 
 
-@pytest.mark.parametrize("module", ["workbench.data.extractors.letta", "elsewhere"])
+@pytest.mark.parametrize("module", ["workbench.data.extractors", "elsewhere"])
 def test_an_own_extractor_is_no_letta_extractor(module, tmp_path, monkeypatch):
     """A registered extractor is reported by name, in a setting as in code, independent of its function's module."""
     monkeypatch.setattr("workbench.data.extractors.EXTRACTORS", dict(EXTRACTORS))

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-import workbench as wb
+from tests.probes.holes import check_hole, probed
 
 _SUITES = {
     "north": ("wool", 4),
@@ -159,7 +159,6 @@ def _rules():
     ]
 
 
-_HEAD = "import json, re, sqlite3\n\n\ndef grade(sample, item):\n    text = sample['output_text']\n"
 CASES = {
     "stated-value": (
         _orders,
@@ -269,26 +268,11 @@ CASES = {
 }
 
 
-def _probed(source, rows):
-    grader = wb.FunctionGrader.from_source(_HEAD + source, name="graded")
-    return wb.probe(
-        grader,
-        wb.read_samples(rows, columns={} if "reference" in rows[0] else {"reference": None}),
-        progress=False,
-    )
-
-
 @pytest.mark.parametrize("kind", CASES)
 def test_a_hole_is_named_and_its_repair_is_not_accused(kind):
     """With its text, and without a word on the repaired grader."""
     rows, source, (old, new) = CASES[kind]
-    probe = _probed(source, rows())
-    assert kind in [one.kind for one in probe.findings[:3]], str(probe)
-    assert len(probe.texts(kind))
-    assert old in source
-    repaired = _probed(source.replace(old, new), rows())
-    assert repaired.ok, str(repaired)
-    assert kind not in [one.kind for one in repaired.findings]
+    check_hole(kind, rows(), source, old, new)
 
 
 def test_what_is_paid_for_not_doing_something_is_a_question():
@@ -310,13 +294,10 @@ def test_what_is_paid_for_not_doing_something_is_a_question():
             * 2
         )
     ]
-    source = (
-        _HEAD
-        + """    low = text.lower()
+    source = """    low = text.lower()
     kept = 0.0 if item['client'].lower() in low else 0.6
     return kept + 0.4 * sum(fact in low for fact in item['facts']) / 2
 """
-    )
-    probe = _probed(source.removeprefix(_HEAD), rows)
+    probe = probed(source, rows)
     assert "paid-for-nothing" in [one.kind for one in probe.findings], str(probe)
     assert probe.ok

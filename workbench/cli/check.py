@@ -161,7 +161,7 @@ def _check(options: argparse.Namespace) -> int:
     result = _result(options, suite, data, files)
     code = _exit_code(result, options)
     if options.json:
-        from workbench.deploy.guard.documents import check_json
+        from workbench.deploy.guard.result import check_json
 
         print_json({**check_json(result), "exit_code": code})
     else:
@@ -211,7 +211,7 @@ def _exit_code(result: CheckResult, options: argparse.Namespace) -> int:
 
 def _write(result: CheckResult, options: argparse.Namespace) -> None:
     """Write the files of the options, each announced by a line."""
-    from workbench.deploy.guard.documents import github_annotations, junit_xml, markdown
+    from workbench.deploy.guard.result import github_annotations, junit_xml, markdown
 
     for line in _written(result, options, junit_xml(result), markdown(result)):
         say(line, error=options.json)

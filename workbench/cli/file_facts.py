@@ -204,7 +204,7 @@ def _grader_lines(suite: wb.Suite) -> Iterator[str]:
 
 
 def _columns_read(suite: wb.Suite) -> list[str]:
-    from workbench.probes.made_rows import named_columns
+    from workbench.probes.probe_rows import named_columns
 
     return sorted({name for entry in suite.entries for name in named_columns(entry.grader)})
 
@@ -255,7 +255,7 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
 
 
 def _is_for_certain_rows(suite: wb.Suite) -> bool:
-    from workbench.probes.made_rows import is_for_certain_rows
+    from workbench.probes.probe_rows import is_for_certain_rows
 
     return is_for_certain_rows(suite)
 

@@ -88,7 +88,7 @@ def add(commands: Commands) -> None:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    from workbench.probes.made_rows import MADE_ROWS
+    from workbench.probes.probe_rows import MADE_ROWS
 
     check_one_input(options.graders, options.samples)
     if options.save:
@@ -132,7 +132,7 @@ def _rows(suite: wb.Suite, options: argparse.Namespace) -> tuple[wb.Samples, str
     """The rows to probe on: those given, those in the graders' file, or made ones; and a line on what they are."""
     if (given := trial_rows(options)) is not None:
         return given, in_shell(given.reading)
-    from workbench.probes.made_rows import MADE_ROWS, rows_for
+    from workbench.probes.probe_rows import MADE_ROWS, rows_for
 
     try:
         samples, origin = rows_for(suite, options.graders, columns_of(options.columns))

@@ -232,7 +232,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _say_missing_columns(graders: wb.Suite, samples: wb.Samples, report: Report) -> None:
     """The columns that graders name and the rows lack, for graders without a score."""
-    from workbench.probes.made_rows import named_columns
+    from workbench.probes.probe_rows import named_columns
 
     for entry in graders.entries:
         lacking = sorted(named_columns(entry.grader) - {*map(str, samples.column_names), "reference"})

@@ -47,7 +47,7 @@ def refuse_taken(noun: str, name: str, taken: Any, new: Any) -> None:
 
 _FUNCTIONS = {
     "run": ("workbench.run.suite", "run"),
-    "judge_with_examples": ("workbench.report.judge_examples", "judge_with_examples"),
+    "judge_with_examples": ("workbench.report.panels", "judge_with_examples"),
     "fit_panel": ("workbench.report.panels", "fit_panel"),
     "draw": ("workbench.report.plots", "draw"),
     "figures_for": ("workbench.report.plots", "figures_for"),

@@ -15,10 +15,7 @@ from workbench.graders.code.script import ScriptGrader
 from workbench.graders.code.sql_result import SqlResult
 from workbench.graders.combine import Combined, Entry, PerTurn
 from workbench.graders.concurrent_rows import Control
-from workbench.graders.measures.citations import Citations
-from workbench.graders.measures.language import Language
-from workbench.graders.measures.repetition import Repetition
-from workbench.graders.measures.usage import LatencyCostTokens
+from workbench.graders.measures import Citations, Language, LatencyCostTokens, Repetition
 from workbench.graders.structure import Guardrail, JsonKeys, JsonSchema, ToolCallMatch
 from workbench.graders.structure.json_match import JsonMatch
 from workbench.graders.structure.tool_calls import ToolCalls

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.judges.batch_queue import QueuedRequest
+from workbench.judges.cache import QueuedRequest
 from workbench.judges.chat_request import read_completion
 from workbench.judges.openai_client import OpenAIClient, new_client
 from workbench.judges.prices import price_of

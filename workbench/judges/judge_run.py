@@ -13,11 +13,13 @@ from typing import Any, NoReturn
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind, Grade, GradeError
-from workbench.judges.batch_queue import BatchClient, BatchQueue, PendingError
 from workbench.judges.budget import check_priced, pending_question
 from workbench.judges.cache import (
+    BatchClient,
+    BatchQueue,
     ClaimingReplyStore,
     ForgettingReplyStore,
+    PendingError,
     ReplyStore,
     UnstoredAnswerLimit,
     content_key,

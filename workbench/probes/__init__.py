@@ -23,24 +23,31 @@ from workbench.probes.acceptance import AcceptanceRule, rule_of
 from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.column_values import of_columns
 from workbench.probes.controlled import controlled, misnamed
-from workbench.probes.drawn_rows import LOOKED_AT, drawn_rows
-from workbench.probes.made_rows import rows_for
-from workbench.probes.partial_credit import form_paid, monotone, paid_for_nothing
+from workbench.probes.partial_credit import (
+    form_paid,
+    is_form_check,
+    monotone,
+    paid_for_nothing,
+    reads_prompt,
+    rises_again,
+    same_everywhere,
+)
 from workbench.probes.probe_basis import Base, establish
 from workbench.probes.probe_case import ProbeCase
+from workbench.probes.probe_rows import LOOKED_AT, drawn_rows, rows_for
 from workbench.probes.regression import Again as Again
 from workbench.probes.regression import again as again
 from workbench.probes.result import Probe as Probe
 from workbench.probes.row_rules import rules_without_effect
 from workbench.probes.search import attack, universal
 from workbench.probes.shapes import Mined, mine
+from workbench.probes.small_changes import small_changes
 from workbench.probes.stated_values import stated_values
 from workbench.probes.tried import Family, TriedText, families, texts_of
 from workbench.probes.variants import VARIANTS as VARIANTS
 from workbench.probes.variants import Variant
 from workbench.probes.variants import variant as variant
 from workbench.probes.verdicts import ProbeVerdicts, verdicts
-from workbench.probes.what_is_read import is_form_check, reads_prompt, same_everywhere
 from workbench.report.digests import fingerprints_of
 from workbench.run.suite import Suite
 
@@ -237,9 +244,11 @@ def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, s
     found = families(plan.board, base, made)
     if found and not plan.judge:
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
+        more += rises_again(plan.board, base, found[0])
         more += paid_for_nothing(plan.board, base, found)
         found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base)]
         found += [*controlled(plan.board, base), *stated_values(plan.board, base)]
+        found += small_changes(plan.board, base)
         found += [*rules_without_effect(plan.board, base), *misnamed(plan.board, base)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 

@@ -13,7 +13,7 @@ from workbench.probes.acceptance import HALF, MOST
 from workbench.probes.board import Pair
 from workbench.probes.completion_forms import PLAIN
 from workbench.probes.probe_basis import Base
-from workbench.probes.rows_apart import sets_apart
+from workbench.probes.row_rules import sets_apart
 from workbench.probes.shapes import Mined
 from workbench.probes.signs import begins_with_removed, reason
 from workbench.probes.tried import Family, TriedText

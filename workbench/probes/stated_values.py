@@ -12,8 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from workbench.probes.acceptance import MIN_ROWS, MOST
-from workbench.probes.allowances import NO_MATTER
+from workbench.probes.acceptance import MIN_ROWS, MOST, NO_MATTER
 from workbench.probes.board import Board, Pair
 from workbench.probes.controlled import Changed, with_controls
 from workbench.probes.probe_basis import Base

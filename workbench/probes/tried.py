@@ -189,7 +189,8 @@ def _flagged(board: Board, base: Base, variant: Variant, pairs: Mapping[Pair, bo
     is_bad = variant.expects == "reject"
     for (row, text), counts in pairs.items():
         if (outcome := board.outcomes.get((row, text))) is not None and outcome.tried:
-            yield TriedText(row, text, outcome, counts and base.rule.accepts(row, outcome) == is_bad)
+            is_wrong = base.rule.accepts(row, outcome) if is_bad else base.rule.rejects(row, outcome)
+            yield TriedText(row, text, outcome, counts and is_wrong)
 
 
 def _keeps_number(base: Base, variant: Variant, row: int, text: str | None) -> bool:

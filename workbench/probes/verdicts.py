@@ -13,6 +13,7 @@ from workbench.probes.causes import ANY_ANSWER, NOTHING, ORDERS, fails_always, f
 from workbench.probes.completion_forms import PLAIN
 from workbench.probes.partial_credit import UNEARNED
 from workbench.probes.probe_case import ProbeCase
+from workbench.probes.shapes import mentions as is_mentioned
 from workbench.probes.tried import Family
 
 _FEW_FAILURES = 3
@@ -237,23 +238,27 @@ def _is_alarm(case: ProbeCase, family: Family) -> bool:
     if not _is_meant(case, family):
         return False
     rejects = family.variant.expects == "reject"
-    if (
-        family.variant.name == "as-it-is"
-        and family.share.value >= MOST
-        and any(row.accepted for row in case.base.rows)
-    ):
-        return False  # the reference is not written as a completion is, such as a table of values
+    if family.variant.name == "as-it-is" and _is_written_otherwise(case, family):
+        return False
     if case.judge:
         return family.interval.lo > (_JUDGE_ACCEPTS if rejects else _JUDGE_REJECTS)
     if not rejects and family.variant.name != "as-it-is" and family.share.value < _SYSTEMATIC:
         return False
     if family.variant.question and rejects and family.share.value < HALF:
         return False
-    # A reference that is rejected in one row is worth a look, as is the only row of its kind.
-    least = (
-        1 if family.variant.name == "as-it-is" and not case.judge else min(_least(family), len(family.rows))
-    )
+    # A reference that is rejected in one row is worth a look, as is the only row of its kind; not for what is a question anyway.
+    least = _least(family) if family.variant.question else min(_least(family), len(family.rows))
+    if family.variant.name == "as-it-is" and not case.judge:
+        least = 1
     return len(family.wrong_rows) >= least
+
+
+def _is_written_otherwise(case: ProbeCase, family: Family) -> bool:
+    """Whether completions are not written as the reference is, such as a table of values, or have it as a part."""
+    if family.share.value >= MOST and any(row.accepted for row in case.base.rows):
+        return True
+    rows = [case.base.rows[row] for row in family.wrong_rows]
+    return all(any(is_mentioned(text, row.reference) for text in row.accepted) for row in rows)
 
 
 def _least(family: Family) -> int:

@@ -12,7 +12,7 @@ from workbench.core.errors import ReportError, WorkbenchError
 from workbench.graders.combine import Entry
 from workbench.graders.serialization import parts
 from workbench.judges.batch_api import MAX_BYTES, MAX_REQUESTS, BatchApi, BatchState
-from workbench.judges.batch_queue import BatchQueue, QueuedRequest
+from workbench.judges.cache import BatchQueue, QueuedRequest
 from workbench.judges.kinds import Judge
 from workbench.judges.openai_client import OpenAIClient
 from workbench.judges.protocol import JudgeServerError

@@ -17,10 +17,9 @@ from workbench.store.database import Database
 from workbench.store.effective_labels import Label
 from workbench.store.graders import GraderEntry, GraderEvent, StoredGraders, check_name
 from workbench.store.label_table import Labels
-from workbench.store.listing import Listing
 from workbench.store.looks import Looks
 from workbench.store.replies import Replies
-from workbench.store.runs import Runs, StoredRun
+from workbench.store.runs import Listing, Runs, StoredRun
 from workbench.store.schema import from_json, now, read, storable, to_json, views
 from workbench.store.stored_batches import StoredBatches
 

@@ -19,7 +19,7 @@ from workbench.core.errors import FormatError, StoreError
 from workbench.graders import Grader, SandboxedGrader
 from workbench.graders.serialization import from_record, parts, record_of, spec_of
 from workbench.store.database import Database
-from workbench.store.listing import Listing
+from workbench.store.runs import Listing
 from workbench.store.schema import from_json, graders, history, now, read, storable, to_json
 
 

@@ -28,7 +28,7 @@ from workbench.store.effective_labels import (
     tops,
 )
 from workbench.store.graders import check_name
-from workbench.store.listing import Listing
+from workbench.store.runs import Listing
 from workbench.store.schema import labels, lock_labels, now, storable, to_json
 
 if TYPE_CHECKING:

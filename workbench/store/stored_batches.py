@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from workbench.core.errors import StoreError
 from workbench.store.database import Database
-from workbench.store.listing import Listing
+from workbench.store.runs import Listing
 from workbench.store.schema import batch_requests, batches, now, read, storable
 
 SUBMITTING, OPEN = "submitting", "open"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.core.errors import FormatError
 from workbench.graders.portable import portable
-from workbench.graders.rules.citations import citations, documents_of
+from workbench.graders.rules.measures import citations, documents_of
 
 DOCUMENTS = [
     "The cat sat on the old mat, and it slept.",

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.probes.tasks import samples
 from workbench.core.errors import FormatError
-from workbench.graders.rules.language import LANGUAGES, detected
+from workbench.graders.rules.measures import LANGUAGES, detected
 
 TEXTS = {
     "en": "The weather is nice today and we will go to the park with our friends.",

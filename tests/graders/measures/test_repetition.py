@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.probes.tasks import samples
 from workbench.core.errors import FormatError
-from workbench.graders.rules.repetition import repetition
+from workbench.graders.rules.measures import repetition
 
 
 def grade(text, **settings):

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.probes.tasks import samples
 from workbench.core.errors import FormatError
 from workbench.graders import from_spec
-from workbench.graders.rules.matches import matches, normalized
+from workbench.graders.rules.text import matches, normalized
 
 
 def score(grader, text, reference=None):

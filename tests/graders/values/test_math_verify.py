@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from workbench.core.errors import FormatError, MissingPackageError
 from workbench.graders.portable import portable
-from workbench.graders.values import math_verify_engine
+from workbench.graders.values import math_equal
 
 pytest.importorskip("math_verify")
 
@@ -46,8 +46,8 @@ def test_a_row_that_takes_too_long_is_ended():
 
 def test_the_limit_holds_for_any_code(monkeypatch):
     """Real time, in a function that never returns by itself."""
-    pool = math_verify_engine.ProcessPool(_endless)
-    monkeypatch.setattr(math_verify_engine, "engine_processes", lambda: pool)
+    pool = math_equal.ProcessPool(_endless)
+    monkeypatch.setattr(math_equal, "engine_processes", lambda: pool)
     grade = wb.MathEqual("4", engine="math-verify", timeout=0.5)(says("$4$"))
     assert (grade.score, grade.error.kind) == (None, "timeout")
 
@@ -75,6 +75,6 @@ def test_the_engine_is_part_of_the_grader(monkeypatch):
     assert grader.spec()["engine"] == "math-verify"
     with pytest.raises(FormatError, match="cannot load math-verify"):
         portable(grader)
-    monkeypatch.setattr(math_verify_engine, "is_installed", lambda _: False)
+    monkeypatch.setattr(math_equal, "is_installed", lambda _: False)
     with pytest.raises(MissingPackageError, match=r"grader-workbench\[math\]"):
         grader.check_ready()

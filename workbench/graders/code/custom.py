@@ -24,10 +24,10 @@ from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import Grader, kind
-from workbench.graders.code.environment_reward import EnvironmentReward
 from workbench.graders.code.inspect_scorer import scorer_name
 from workbench.graders.code.live_code import codes_of, source_of
 from workbench.graders.code.live_reward import annotated_row, as_called
+from workbench.graders.code.rollout import EnvironmentReward
 from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.program import ISOLATION
 

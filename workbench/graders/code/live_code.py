@@ -11,8 +11,8 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
-from workbench.graders.code.environment_reward import EnvironmentReward
 from workbench.graders.code.live_reward import LiveReward
+from workbench.graders.code.rollout import EnvironmentReward
 
 
 def codes_of(fn: Any) -> Iterator[CodeType]:

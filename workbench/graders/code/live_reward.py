@@ -21,7 +21,6 @@ from workbench.core.errors import SamplesError
 from workbench.core.grade import Grade
 from workbench.data.samples import Sample
 from workbench.data.samples.plain import NotPlainError, plain
-from workbench.graders.code.environment_reward import EnvironmentReward, environment_of
 from workbench.graders.code.inspect_scorer import (
     arguments_of,
     grade_of_score,
@@ -29,6 +28,7 @@ from workbench.graders.code.inspect_scorer import (
     scorer_name,
     scorer_of,
 )
+from workbench.graders.code.rollout import EnvironmentReward, environment_of
 
 _TEXT = frozenset({
     "solution_str", "predict_str", "model_output", "completion", "prediction", "response", "output", "solution",

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from workbench.graders.combine.assertions import Assertions
 from workbench.graders.combine.combined import Combined, PerTurn
-from workbench.graders.combine.combining import COMBINING_RULES, AllPass, CombiningRule, Formula, Mean, Sum
+from workbench.graders.combine.combining import (
+    COMBINING_RULES,
+    AllPass,
+    Assertions,
+    CombiningRule,
+    Formula,
+    Mean,
+    Sum,
+)
 from workbench.graders.combine.entry import Counted, Entry, EntryOutcome
 from workbench.graders.combine.for_rows import ForRows, Transformed
 from workbench.graders.combine.formula import Expression, FormulaError

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.graders.rules.json_compare import Called, JsonComparison, matching, plain_json
+from workbench.graders.rules.json_compare import Called, JsonComparison, matching
+from workbench.graders.rules.structure import plain_json
 from workbench.graders.rules.text import Verdict
 
 Call = tuple[str, Any]

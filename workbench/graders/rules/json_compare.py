@@ -6,32 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.graders.rules.structure import json_in
+from workbench.graders.rules.structure import plain_json
 from workbench.graders.rules.text import Verdict
 
 _MAX_PAIRS = 250_000
 """Pairs of items that are compared to match two lists without an order."""
 Called = Callable[[str, Any, Any], float]
 """A grader of one path: path, value found, value expected, to a score from 0 to 1."""
-
-
-def plain_json(text: str, fenced: str = "reject") -> Any:
-    """The value of a JSON text, in which no object has a key twice.
-
-    Raises:
-        ValueError: "Invalid JSON: ...".
-    """
-    value = json_in(text, fenced)
-    json_in(text, fenced, _unique)
-    return value
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> Any:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"Invalid JSON: the key {twice!r} occurs twice")
-    return dict(pairs)
 
 
 def same_scalar(found: Any, expected: Any, rule: Mapping[str, Any] | None = None) -> bool:

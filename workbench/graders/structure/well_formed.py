@@ -15,14 +15,14 @@ from workbench.core.thread import StringThread
 from workbench.graders.arguments import as_texts, check_choice
 from workbench.graders.base import kind
 from workbench.graders.portable_rule import PythonBody, refusal
-from workbench.graders.rules.text import Verdict
-from workbench.graders.rules.well_formed import (
+from workbench.graders.rules.structure import (
     root_verdict,
     tag_format,
     well_formed_json,
     well_formed_xml,
     without_fence,
 )
+from workbench.graders.rules.text import Verdict
 from workbench.graders.text.text_grader import TextGrader
 
 FORMATS = ("json", "xml", "yaml", "sql", "tags")
@@ -126,7 +126,7 @@ class WellFormed(TextGrader):
                 f"{self.format} needs a package that is not in the sandbox",
                 "check json, xml or tags",
             )
-        return PythonBody((f"well_formed.{call.partition('(')[0]}",), (f"return {call}[0]",))
+        return PythonBody((f"structure.{call.partition('(')[0]}",), (f"return {call}[0]",))
 
 
 def _yaml(text: str, root: str) -> Verdict:

@@ -44,8 +44,13 @@ from workbench.graders.rules.text import (
     normalized,
     regex_match,
 )
-from workbench.graders.text.match_options import MatchGrader, checked_steps
-from workbench.graders.text.text_grader import ReferenceGrader, TextGrader, WordedGrader
+from workbench.graders.text.text_grader import (
+    MatchGrader,
+    ReferenceGrader,
+    TextGrader,
+    WordedGrader,
+    checked_steps,
+)
 
 
 @kind("exact-match", family="text")

@@ -23,7 +23,7 @@ from workbench.graders.rules import promptfoo_assertions as rules
 from workbench.graders.rules.refusals import is_refusal
 from workbench.graders.rules.structure import strict_json
 from workbench.graders.rules.text import Verdict
-from workbench.graders.structure.loose_json import fits, objects, strict_schema
+from workbench.graders.structure.json_match import fits, objects, strict_schema
 from workbench.graders.text.javascript_pattern import python_pattern, utf16_units
 from workbench.graders.text.text_grader import TextGrader
 

@@ -19,8 +19,8 @@ from workbench.data.samples import Sample
 from workbench.data.templates.values import TemplateError, TemplateRunError
 from workbench.graders.arguments import HANDLING
 from workbench.graders.base import Grader
-from workbench.judges.batch_queue import PendingError
 from workbench.judges.budget import BudgetError
+from workbench.judges.cache import PendingError
 from workbench.judges.few_shots import check_examples, checked_examples, is_example, show_examples
 from workbench.judges.judge_run import CircuitBreaker, ask, current_run
 from workbench.judges.openai_client import OpenAIClient, is_reasoning_model, provider_client

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from workbench.analysis.labels import Votes, read_labels
 from workbench.analysis.statistics import LabelCodes
+from workbench.core.errors import SamplesError
 from workbench.core.grades import Grades
 from workbench.data.samples import Samples, as_samples
 from workbench.judges import PairwiseJudge
 from workbench.judges.budget import Budget, BudgetError, as_budget
 from workbench.probes.board import as_suite
-from workbench.probes.certification.behaviour import Behaviour, planned_requests
+from workbench.probes.certification.behaviour import Behaviour, planned_requests, replacement
 from workbench.probes.certification.by_column import (
     annotators,
     check_compared,
@@ -28,7 +29,6 @@ from workbench.probes.certification.by_column import (
     self_preference,
     transport,
 )
-from workbench.probes.certification.check import FAIL, JudgeCheck, untested
 from workbench.probes.certification.cost import CertificationCost, confirmed, cost_of, remaining
 from workbench.probes.certification.identity import (
     TEST,
@@ -46,12 +46,14 @@ from workbench.probes.certification.identity import (
 from workbench.probes.certification.judge_certificate import Certification as Certification
 from workbench.probes.certification.judged_rows import JudgedRows, stored_grades, verdicts_of
 from workbench.probes.certification.prompt_words import prompt_check, request_text
-from workbench.probes.certification.replacement import replacement
 from workbench.probes.certification.settings import (
     CHECKS,
+    FAIL,
     CertifySettings,
+    JudgeCheck,
     certify_settings,
     rate_limits,
+    untested,
 )
 from workbench.probes.certification.verdict import Basis, concluded
 from workbench.report import Report
@@ -199,7 +201,7 @@ class _Certifier:
         for row in self.labelled.tolist()[:50]:
             try:
                 return self.samples[row]
-            except Exception:  # noqa: BLE001, S112 (an unreadable row fails in the run)
+            except SamplesError:  # the row fails in the run
                 continue
         return self.samples[int(self.labelled[0])]
 
@@ -327,11 +329,8 @@ class _Certifier:
             return False  # its reference may be the other completion
         sample = changed[0]
         for judge in judges:
-            try:
-                text = request_text(judge, sample)
-                with_other = request_text(judge, replace(sample, reference="\u2402another reference\u2403"))
-            except Exception:  # noqa: BLE001, S112 (it cannot be shown, so it is not tested)
-                continue
+            text = request_text(judge, sample)
+            with_other = request_text(judge, replace(sample, reference="\u2402another reference\u2403"))
             if str(sample.reference) in text and (
                 text != with_other or str(sample.reference) not in str(sample.thread.completion())
             ):

@@ -18,7 +18,8 @@ from workbench.analysis.statistics.means import Share
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
 from workbench.data.samples import Samples
-from workbench.probes.certification.check import (
+from workbench.probes.certification.judged_rows import JudgedRows
+from workbench.probes.certification.settings import (
     MARGIN,
     JudgeCheck,
     counts,
@@ -27,7 +28,6 @@ from workbench.probes.certification.check import (
     share_check,
     untested,
 )
-from workbench.probes.certification.judged_rows import JudgedRows
 
 _MIN_ROWS = 8
 """Minimum rows of one label in a part, and elsewhere; this project's choice."""

@@ -13,13 +13,14 @@ import numpy as np
 
 from workbench.core.display import DisplayBlock, Displayed, Paragraph
 from workbench.core.display_text import counted, one_line
-from workbench.core.errors import ReportError
+from workbench.core.errors import ReportError, SamplesError, WorkbenchError
 from workbench.data.samples import Samples
 from workbench.graders.serialization import parts
 from workbench.judges.budget import Budget, BudgetError, CostEstimator, pending_question
 from workbench.judges.kinds import Judge
 from workbench.judges.kinds.endpoint_grader import Endpoint
 from workbench.judges.protocol import ScriptedClient
+from workbench.probes.certification.identity import requests_of
 from workbench.report.cases import money
 from workbench.run.suite import Suite
 
@@ -106,13 +107,15 @@ def _per_row(judge: Judge, samples: Samples) -> tuple[float, float]:
     """Mean requests and dollars per row; NaN dollars if the model has no price."""
     try:
         client, settings = judge.chat_client(), judge.request_settings()
-    except Exception:  # noqa: BLE001 (no key: the run reports it)
+    except WorkbenchError:  # no key: the run reports it
         return 1.0, math.nan
     counts, costs, estimator = [], [], CostEstimator()
     for row in range(min(len(samples), _MEASURED)):
         try:
-            questions = judge.questions(samples[row])
-        except Exception:  # noqa: BLE001, S112 (an unreadable row, or one without a prompt, is not sent)
+            questions = requests_of(judge, samples[row])
+        except SamplesError:
+            questions = []
+        if not questions:  # the row fails in the run
             continue
         pending = [pending_question(client, one, settings, with_size=False) for one in questions]
         counts.append(len(pending))

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from workbench.analysis.statistics.certification import level_of_look
 from workbench.core.display_text import counted
-from workbench.core.errors import ReportError
+from workbench.core.errors import ReportError, WorkbenchError
 from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
+from workbench.data.samples.sample import Sample
 from workbench.data.samples.view import digests_of
 from workbench.graders.serialization import parts
 from workbench.judges.kinds import Judge
+from workbench.judges.protocol import Messages
 from workbench.report.digests import fingerprints_of, short_digest
 from workbench.run.part_run import open_run_store
 from workbench.run.suite import Suite
@@ -64,16 +66,14 @@ _PROBE = StringThread([("user", "What is 2+2?"), ("assistant", "4")], metadata={
 
 
 def _prompt(judge: Judge) -> Any:
-    try:
-        return [[str(message.get("content")) for message in one] for one in judge.questions(_PROBE)]
-    except Exception as error:  # noqa: BLE001 (its template needs columns: the settings have its text)
-        return type(error).__name__
+    """The messages for one conversation; none if the template needs columns: the settings have its text."""
+    return [[str(message.get("content")) for message in one] for one in requests_of(judge, _PROBE)]
 
 
 def _model(judge: Judge) -> str:
     try:
         return judge.priced_model
-    except Exception:  # noqa: BLE001 (no key, or no model: the judge's own name of it counts)
+    except WorkbenchError:  # no key, or no model: the judge's own name of it counts
         return judge.model
 
 
@@ -82,11 +82,12 @@ def _parser(judge: Judge) -> Any:
         text = inspect.getsource(type(judge).read)
     except (OSError, TypeError):
         text = type(judge).__qualname__
-    try:
-        form = judge.answer_format()
-    except Exception:  # noqa: BLE001 (the settings have what it is made of)
-        form = None
-    return [type(judge).kind, judge.platform, form, hashlib.sha256(text.encode()).hexdigest()]
+    return [
+        type(judge).kind,
+        judge.platform,
+        judge.answer_format(),
+        hashlib.sha256(text.encode()).hexdigest(),
+    ]
 
 
 def models_of(suite: Suite) -> list[str]:
@@ -285,3 +286,11 @@ def splits_phrase(counts: Mapping[str, int]) -> str:
 def names_of(values: Sequence[str]) -> tuple[str, ...]:
     """Names given as one or several."""
     return (values,) if isinstance(values, str) else tuple(values)
+
+
+def requests_of(judge: Judge, sample: Sample | StringThread) -> list[Messages]:
+    """The requests of a row; none if they cannot be made: the row then fails in the run, with its reason."""
+    try:
+        return judge.questions(sample)
+    except Exception:  # noqa: BLE001 (a prompt or an extractor of the user)
+        return []

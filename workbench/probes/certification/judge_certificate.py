@@ -19,10 +19,10 @@ from workbench.core.display_text import counted, encodable, one_line
 from workbench.core.errors import ReportError
 from workbench.core.files import write_atomically
 from workbench.probes.board import as_suite
-from workbench.probes.certification.check import FAIL, UNTESTED, JudgeCheck
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import EarlierLooks, judge_fingerprint, splits_phrase
 from workbench.probes.certification.judged_rows import verdicts_of
+from workbench.probes.certification.settings import FAIL, UNTESTED, JudgeCheck
 from workbench.report.cases import money
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from workbench.core.display_text import one_line
 from workbench.core.errors import WorkbenchError
 from workbench.data.samples import Sample
 from workbench.judges.kinds import Judge
-from workbench.probes.certification.check import FAIL, PASS, JudgeCheck, untested
+from workbench.probes.certification.identity import requests_of
+from workbench.probes.certification.settings import FAIL, PASS, JudgeCheck, untested
 
 _VOCABULARIES = (
     ("yes", "no"), ("true", "false"), ("pass", "fail"), ("correct", "incorrect"), ("good", "bad"), ("accept", "reject"),
@@ -148,16 +149,17 @@ def _other_key(text: str, form: ParsedForm) -> Iterator[str]:
 
 
 def request_text(judge: Judge, sample: Sample) -> str:
-    """The messages of the first request of a row."""
-    return "\n".join(str(message.get("content") or "") for message in judge.questions(sample)[0])
+    """The messages of the first request of a row; "" if it cannot be made."""
+    return "\n".join(
+        str(message.get("content") or "")
+        for messages in requests_of(judge, sample)[:1]
+        for message in messages
+    )
 
 
 def _without_row(judge: Judge, sample: Sample) -> str:
     """The request of a row without the row's own texts; "" if it cannot be made."""
-    try:
-        text = request_text(judge, sample)
-    except Exception:  # noqa: BLE001 (a row that cannot be shown fails in the run, with its reason)
-        return ""
+    text = request_text(judge, sample)
     own = sorted((turn.content for turn in sample.thread.get_turns() if turn.content), key=len, reverse=True)
     for part in own:
         text = text.replace(part, " ") if len(part) > 12 else text

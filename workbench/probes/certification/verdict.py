@@ -23,16 +23,6 @@ from workbench.analysis.statistics.confusion import corrected_rate
 from workbench.analysis.statistics.means import Share
 from workbench.analysis.statistics.prediction import predicted_mean
 from workbench.probes.board import NOT_TRIED
-from workbench.probes.certification.check import (
-    FAIL,
-    PASS,
-    UNTESTED,
-    JudgeCheck,
-    counts,
-    decided,
-    share_check,
-    untested,
-)
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import DEV, EarlierLooks
 from workbench.probes.certification.judge_certificate import (
@@ -44,6 +34,16 @@ from workbench.probes.certification.judge_certificate import (
     needs_phrase,
 )
 from workbench.probes.certification.judged_rows import JudgedRows
+from workbench.probes.certification.settings import (
+    FAIL,
+    PASS,
+    UNTESTED,
+    JudgeCheck,
+    counts,
+    decided,
+    share_check,
+    untested,
+)
 from workbench.report import Report
 
 _FAILING = 0.02

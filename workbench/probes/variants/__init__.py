@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from workbench.core.discovery import load_modules, refuse_taken
 from workbench.core.python_text import parse
-from workbench.probes.allowances import (
+from workbench.probes.acceptance import (
     BEGINS_WITH,
     EXTRAS_ARE_FREE,
     PART_IS_ENOUGH,

@@ -290,6 +290,7 @@ def tags_crossed(row: ProbeRow) -> Iterable[str | None]:
         if len(set(names)) == 2 and all(re.search(rf"\b{name}\b", row.conversation) for name in names):
             first, second = found[:2]
             yield _TAGS.sub(lambda one: f"</{one[1]}>{one[2]}<{one[1]}>", text)
+            yield f"{text[: first.start()]}</{names[0]}>{first[2]}<{names[0]}>{text[first.end() :]}"
             yield (
                 f"{text[: first.start()]}<{names[0]}>{first[2]}</{names[1]}>{text[first.end() : second.start()]}"
                 f"<{names[1]}>{second[2]}</{names[0]}>{text[second.end() :]}"
@@ -352,7 +353,7 @@ def no_such_source(row: ProbeRow) -> Iterable[str | None]:
             yield other
 
 
-_MORE_KEYS = re.compile(
+MORE_KEYS = re.compile(
     r"\b(?:more|extra|additional|further|other|any) (?:keys|fields|arguments|properties|parameters|entries)\b",
     re.IGNORECASE,
 )
@@ -364,7 +365,7 @@ _MORE_KEYS = re.compile(
 )  # fmt: skip
 def extra_argument(row: ProbeRow) -> Iterable[str | None]:
     """The arguments of an accepted call in JSON and one more, unless the prompt allows others."""
-    if _MORE_KEYS.search(row.prompt):
+    if MORE_KEYS.search(row.prompt):
         return
     for text in row.shortest_accepted(_MOST):
         found = re.search(r'("(?:arguments|parameters)"\s*:\s*\{)\s*(?=")', text)

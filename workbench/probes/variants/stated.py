@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 
-from workbench.probes.allowances import CASE_IS_FREE, NO_MATTER
+from workbench.probes.acceptance import CASE_IS_FREE, NO_MATTER
 from workbench.probes.shapes import PADDING, parsed_json
 from workbench.probes.variants import ProbeRow, variant
 
@@ -80,7 +80,7 @@ def allowed_order(row: ProbeRow) -> Iterable[str | None]:
         if (
             1 < len(listed) <= 12
             and all(0 < len(part) <= 40 for part in listed)
-            and not re.search(r"[(\[{:\n]", text)
+            and not re.search(r"[(\[{:\n]|\bSELECT\b", text)
         ):
             yield ", ".join(reversed(listed))
         found = re.search(r"\[.*\]", text, re.DOTALL)

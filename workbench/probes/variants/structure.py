@@ -175,11 +175,13 @@ def entry_for_all(row: ProbeRow) -> Iterable[str | None]:
     advice="compare the whole list",
 )
 def entry_missing(row: ProbeRow) -> Iterable[str | None]:
-    """Without the last entry, if it is there once."""
+    """Without the last entry, if it is there once; and the first one alone, if there are several others."""
     listed = _entries(row)
     if listed and listed[0].count(listed[0][-1]) == 1:
         entries, mark = listed
         yield row.say(_written(entries[:-1], mark))
+        if len(entries) > 2:
+            yield row.say(_written(entries[:1], mark))
 
 
 @variant(

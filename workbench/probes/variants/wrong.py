@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from workbench.probes.allowances import CASE_IS_FREE
+from workbench.probes.acceptance import CASE_IS_FREE
 from workbench.probes.shapes import PADDING, gibberish, mentions
 from workbench.probes.variants import ProbeRow, other_signs, variant
 

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import FormatError, SamplesError, SamplesWarning
-from workbench.probes.made_rows import MADE_ROWS, made_rows, rows_for
+from workbench.probes.probe_rows import MADE_ROWS, made_rows, rows_for
 
 NEAR = """
 def near(completions, answer, **kwargs):
