@@ -79,6 +79,11 @@ _BESIDES = {
     ),
 }
 """Words that may accompany them."""
+_PROMPTS = (
+    ("input", {"input", "llm", "model", "text"}),
+    ("user", {"speech", "text", "transcript", "turn", "user", "utterance"}),
+)
+"""Names of a prompt whose terms may have other meanings alone: a required term, and all possible ones."""
 _ALL_NOUNS = frozenset(noun for nouns in _NOUNS.values() for noun in nouns)
 
 _NEVER = frozenset({
@@ -126,19 +131,32 @@ def composed(role: str, names: Sequence[str], peek: Peek) -> str | None:
     found = [
         name for name in names if _consists_of(_in_order(name), role) and could_be_read(name, role, peek)
     ]
-    return found[0] if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    rivals = several_for(role, names, peek, taken=found) if role == "completion" else []
+    is_tied = any(
+        _last(name) in _NOUNS[role] | {"content", "text"} and not _words_of(name) & _DERIVED
+        for name in rivals
+    )
+    return None if is_tied else found[0]
+
+
+def _last(name: str) -> str:
+    return ["", *_in_order(name)][-1].removesuffix("s")
+
+
+_DERIVED = frozenset(
+    {"clean", "cleaned", "extracted", "grader", "judge", "normalized", "parsed", "processed", "short"}
+)
+"""Parts of the names of columns that are not another completion, but made from it."""
 
 
 def _consists_of(names: Sequence[str], role: str) -> bool:
     """Whether a name consists of terms of a role, in the singular or the plural."""
     order = [word.removesuffix("s") if word.removesuffix("s") in _ALL_NOUNS else word for word in names]
     words = frozenset(order)
-    if (
-        role == "prompt"
-        and "input" in words
-        and words <= {"input", "llm", "model", "text"}
-        and len(words) > 1
-    ):
+    is_asked = any(first in words and words <= rest for first, rest in _PROMPTS)
+    if role == "prompt" and len(words) > 1 and is_asked:
         return True
     nouns = words & _NOUNS[role]
     if len(words) < 2 or not nouns or not (nouns | {"content", "text"}).intersection(order[-1:]):
@@ -147,7 +165,7 @@ def _consists_of(names: Sequence[str], role: str) -> bool:
         return False
     if role == "reference":
         return bool(words & _WORDS["reference"])
-    return role == "prompt" or bool(words & _MAKERS) or len(nouns) > 1
+    return role == "prompt" or bool(words & (_MAKERS | {"generation", "prediction"})) or len(nouns) > 1
 
 
 def only_chat(names: Sequence[str], peek: Peek, *, is_prompt: bool = False) -> str | None:
