@@ -54,7 +54,7 @@ def test_one_reward_of_several_is_named(tmp_path):
 
 def test_an_import_path_is_probed():
     """A function that is installed, called in this process."""
-    assert wb.probe("tests.probes.test_made_rows:_constant", **SETTINGS).grader == "_constant"
+    assert wb.probe("tests.probes.test_probe_rows:_constant", **SETTINGS).grader == "_constant"
 
 
 def _constant(completions, **kwargs):  # a reward as trainers call it
