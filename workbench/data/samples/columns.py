@@ -15,6 +15,7 @@ from workbench.data.samples.proposals import (
     are_chats,
     are_completions,
     are_conversations,
+    are_lists_of_texts,
     are_records,
     are_requests,
     are_texts,
@@ -164,6 +165,13 @@ def _match_by_content(
         name = _match(candidates, free)
         if name is None or not is_fitting(peek(name)):
             continue
+        if (
+            plain_name(name) == "candidates"
+            and not matched["prompt"]
+            and not matched["messages"]
+            and are_lists_of_texts(peek(name))
+        ):
+            continue  # they may be options, of which one is right
         # Texts without roles are turns only if no other columns have the prompt and the completion.
         if role != "messages" or are_chats(peek(name)) or not (matched["prompt"] and matched["completion"]):
             matched[role] = name
@@ -221,7 +229,8 @@ def _is_asked(cells: Sequence[Any], *, is_named: bool) -> bool:
 def _lone_chat(name: str, names: Sequence[str], peek: Peek) -> str | None:
     """The column of a name, if it contains messages; texts as turns count for `data` and `history`."""
     found = _match((name,), names)
-    is_fitting = are_conversations if name in ("data", "history") else are_chats
+    has_candidates = any(plain_name(other) in LISTED_NAMES for other in names)
+    is_fitting = are_conversations if name in ("data", "history") and not has_candidates else are_chats
     return found if found is not None and is_fitting(peek(found)) else None
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import chat_of
+from workbench.data.samples.column_names import ROLES, is_name_of
 from workbench.data.samples.columns import recognise
 from workbench.data.samples.envelopes import EnvelopeError, message_in
 from workbench.data.samples.shapes import LOOKED_AT, document_rows, shape_of
@@ -159,6 +160,7 @@ def _of_viewer(keys: Mapping[str, Any]) -> Rows | None:
 
 def _of_columns(keys: Mapping[str, Any]) -> Rows | None:
     """One list, or one object by index, for each column."""
+    keys = {_singular(name) if _are(column, str) else name: column for name, column in keys.items()}
     columns = list(keys.values())
     if not columns or not _are_columns(keys):
         return None
@@ -177,6 +179,12 @@ def _of_columns(keys: Mapping[str, Any]) -> Rows | None:
     if any(list(column) != index for column in columns) or not all(_is_number(name) for name in index):
         return None
     return [{name: column[at] for name, column in keys.items()} for at in index]
+
+
+def _singular(name: str) -> str:
+    """The name of a column whose cells are the elements of a list: `prompt` of `prompts`."""
+    one = name.removesuffix("s")
+    return one if any(is_name_of(role, one) and not is_name_of(role, name) for role in ROLES) else name
 
 
 def _are_columns(keys: Mapping[str, Any]) -> bool:

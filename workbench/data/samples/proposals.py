@@ -73,15 +73,20 @@ _NOUNS = {
 }  # fmt: skip
 _BESIDES = {
     "completion": _MAKERS | {"content", "final", "full", "raw", "text"},
-    "prompt": frozenset({"content", "full", "input", "text", "user"}),
+    "prompt": frozenset(
+        {"content", "filled", "formatted", "full", "input", "rendered", "test", "text", "user"}
+    ),
     "reference": frozenset(
         {"correct", "expected", "gold", "golden", "ground", "ideal", "reference", "target", "text", "truth"}
     ),
 }
 """Words that may accompany them."""
+_SPOKEN = frozenset(
+    {"input", "message", "question", "query", "request", "speech", "text", "transcript", "turn", "utterance"}
+)
 _PROMPTS = (
-    ("input", {"input", "llm", "model", "text"}),
-    ("user", {"speech", "text", "transcript", "turn", "user", "utterance"}),
+    ("input", frozenset({"input", "llm", "model", "text"})),
+    *((name, _SPOKEN | {name}) for name in ("customer", "human", "user")),
 )
 """Names of a prompt whose terms may have other meanings alone: a required term, and all possible ones."""
 _ALL_NOUNS = frozenset(noun for nouns in _NOUNS.values() for noun in nouns)
@@ -381,6 +386,14 @@ def are_records(cells: Sequence[Any]) -> bool:
         and chat_of(value) is None
         and text_in(value, PROMPT_KEYS) is None
         for value in values
+    )
+
+
+def are_lists_of_texts(cells: Sequence[Any]) -> bool:
+    """Whether all cells are lists of texts."""
+    values = _plain(cells)
+    return bool(values) and all(
+        isinstance(value, list) and all(isinstance(one, str) for one in value) for value in values
     )
 
 

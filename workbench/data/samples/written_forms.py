@@ -53,6 +53,7 @@ def as_meant(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     frame = loaded.frame
     assert isinstance(frame, pd.DataFrame)
     for change in (
+        _with_replies,
         _without_copy,
         _with_predictions,
         _with_pieces,
@@ -116,6 +117,37 @@ def _listed(cell: Any) -> list[Any]:
 
 def _are_numbers(column: Sequence[Sequence[Any]]) -> bool:
     return all(isinstance(one, int | float) for cell in column for one in cell)
+
+
+def _with_replies(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
+    """The rows of requests next to the choices, or the parts, of an API's response as a column of completions."""
+    if "completion" in columns or "response" in frame.columns or "messages" not in frame.columns:
+        return frame, []
+    for name, beside, wrap in _REPLIES:
+        if not {name, *beside} <= set(frame.columns):
+            continue
+        cells = [wrap(_objects_in(cell)) if _objects_in(cell) else None for cell in frame[name]]
+        if any(cell is not None for cell in cells) and "completion" not in _roles(frame, columns):
+            found = cells_as_column(cells, frame.index)
+            return frame.drop(columns=[name]).assign(response=found), [
+                f"column {name!r} is read as the completion: responses of an API"
+            ]
+    return frame, []
+
+
+_REPLIES: Sequence[tuple[str, tuple[str, ...], Callable[[list[Any]], dict[str, Any]]]] = (
+    ("choices", (), lambda cell: {"object": "chat.completion", "choices": cell}),
+    ("content", ("stop_reason",), lambda cell: {"role": "assistant", "content": cell}),
+)
+"""Parts of an API's response, the columns next to them, and the object that they are of."""
+
+
+def _objects_in(cell: Any) -> list[Any]:
+    value = cell.tolist() if isinstance(cell, np.ndarray) else cell
+    is_reply = isinstance(value, list) and all(
+        isinstance(one, Mapping) and {"message", "type"} & one.keys() for one in value
+    )
+    return value if is_reply else []
 
 
 def _without_copy(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:

@@ -115,4 +115,18 @@ THIRD = {
 }  # fmt: skip
 """Collected after `SECOND`: before any change for a set of 46 with them, 44 were right or refused with the way out."""
 
-STRUCTURES = {**NAMES, **CHATS, **FORMS, **SECOND, **THIRD}
+FOURTH = {
+    "a customer's message": Held(csv(f"ticket_id,customer_message,agent_reply\n1,{Q},{A}\n"), ONE),
+    "a rendered prompt": Held(jsonl({"promptId": "p", "renderedPrompt": Q, "completion": A}), ONE),
+    "a request next to choices": Held(jsonl({"model": "m", "messages": [USER], "choices": [{"index": 0, "message": SAID, "finish_reason": "stop"}]}), ONE),
+    "a request next to two choices": Held(jsonl({"messages": [USER], "choices": [{"index": 0, "message": SAID}, {"index": 1, "message": OTHER}]}), PAIR, groups=1),
+    "a request next to parts": Held(jsonl({"messages": [USER], "content": [{"type": "text", "text": A}], "stop_reason": "end_turn"}), ONE),
+    "candidates to choose from": Held(jsonl({"personality": ["I like tea."], "history": ["hi", Q], "candidates": [B, A]}), refused=("column",)),
+    "candidates of a prompt": Held(jsonl({"prompt": Q, "candidates": [A, B]}), PAIR, groups=1),
+    "arrays under plurals": Held(doc({"prompts": [Q, Q], "completions": [A, B]}), PAIR),
+    "arrays next to a name": Held(doc({"model": "m", "inputs": [Q], "predictions": [A], "references": [R]}), WITH_REFERENCE),
+    "arrays of different lengths": Held(doc({"prompts": [Q, Q], "completions": [A]}), refused=("no list of objects",)),
+}  # fmt: skip
+"""Collected after `THIRD`: before any change for a set of 45 with them, 41 were right or refused with the way out."""
+
+STRUCTURES = {**NAMES, **CHATS, **FORMS, **SECOND, **THIRD, **FOURTH}
