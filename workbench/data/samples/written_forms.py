@@ -79,6 +79,8 @@ def _with_rows(
     names = [roles.get("prompt", ""), roles.get("completion", "")]
     if not all(names) or set(names) & set(columns.values()) or not len(frame):
         return loaded, []
+    if not all(_listed(cell) for name in names for cell in frame[name].head(PEEKED)):
+        return loaded, []
     asked, said = (list(map(_listed, frame[name])) for name in names)
     lengths = [len(one) if len(one) == len(other) else 0 for one, other in zip(asked, said, strict=True)]
     if not all(lengths) or max(lengths) == 1:
@@ -211,7 +213,7 @@ _PIECE = 12
 def _with_pieces(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
     """The rows with the pieces of a streamed text joined: short texts of which some begin with a blank, and later ones do not."""
     name = _roles(frame, columns).get("completion")
-    if name is None:
+    if name is None or not all(map(_listed, frame[name].head(PEEKED))):
         return frame, []
     cells = list(map(_listed, frame[name]))
     later = [piece for cell in cells for piece in cell[1:]]
