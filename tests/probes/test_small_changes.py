@@ -50,56 +50,91 @@ def _ids():
     ]  # fmt: skip
 
 
-def _helped():
+def _dates():
+    said = ["04/02/2021", "11/06/2020", "03/09/2019", "2022-05-07", "19/01/2018", "08/10/2023"]
+    dates = ["2021-02-04", "2020-06-11", "2019-09-03", "2022-05-07", "2018-01-19", "2022-10-08"]
     return [
-        {"prompt": f"A harmless question, number {at}: what do I need? End with 'Take:' and one word.", "completion": f"Take: {word}" if at != 2 else "I cannot help with that.", "word": word}
-        for at, word in enumerate(["cloth", "string", "fan", "chalk", "wire", "bucket"])
+        {"prompt": f"When was deed {at} signed? Reply with DD/MM/YYYY or YYYY-MM-DD.", "completion": text, "signed": date}
+        for at, (text, date) in enumerate(zip(said, dates, strict=True))
     ]  # fmt: skip
 
 
-def _objects():
-    towns = ["Graz", "Bern", "Oslo", "Turin", "Cork"]
+def _short():
+    texts = ["Last night the barn burned.", "A weir broke at night.", "Some say the quay sank", "Nobody knows what to tell about it at all, sadly", "The very old mast fell.", "Only one kiln is left."]  # fmt: skip
+    keys = [["barn", "burned"], ["weir", "broke"], ["quay", "sank"], ["gate", "fell"], ["mast", "fell"], ["kiln", "left"]]  # fmt: skip
     return [
-        {"prompt": f"Name the town of note {at} as JSON. Further keys are fine.", "completion": json.dumps({"town": town if at != 3 else "Rome"}), "town": town}
-        for at, town in enumerate(towns)
+        {"prompt": f"Tell story {at} in at most 8 words.", "completion": text, "keys": key, "most": 8}
+        for at, (text, key) in enumerate(zip(texts, keys, strict=True))
+    ]
+
+
+def _tables():
+    def table(name, phone, mail):
+        return f"| name | phone | mail |\n| --- | --- | --- |\n| {name} | {phone} | {mail} |"
+
+    people = [
+        ("Ada", "51", ""),
+        ("Bo", "62", ""),
+        ("Cy", "73", ""),
+        ("Di", "84", "d@x.org"),
+        ("Ed", "95", ""),
+    ]
+    return [
+        {"prompt": f"Write person {at} as a table; unknown cells stay empty.", "completion": table(*person) if at != 3 else table("Di", "1", ""), "table": table(*person)}
+        for at, person in enumerate(people)
     ]  # fmt: skip
 
 
-def _options():
+def _matrices():
+    matrices = [
+        "[[1, 2], [3, 4]]",
+        "[[5, 0], [7, 2]]",
+        "[[2, 2], [1, 6]]",
+        "[[9, 1], [4, 8]]",
+        "[[3, 3], [6, 5]]",
+    ]
     return [
-        {"prompt": f"Question {at}: choose A, B, C or D. End with 'So: ' and the letter; you may say why.", "completion": f"So: {letter if at != 1 else 'A'}", "option": letter}
-        for at, letter in enumerate("BDCBDA")
+        {"prompt": f"Product {at}, as a list of rows.", "completion": matrix if at != 2 else "[[1, 1], [1, 1]]", "matrix": matrix}
+        for at, matrix in enumerate(matrices)
     ]  # fmt: skip
 
 
-def _calls():
-    wanted = [("stop", None), ("start", None), ("turn", {"by": 9}), ("stop", None), ("wait", {"for": 2})]
-    rows = []
-    for at, (name, arguments) in enumerate(wanted):
-        call = {"name": name} if arguments is None else {"name": name, "arguments": arguments}
-        rows.append(
-            {
-                "prompt": f'Step {at}. Reply with {{"name": ..., "arguments": {{...}}}}.',
-                "completion": json.dumps(call if at != 3 else {"name": "run"}),
-                "call": name,
-                "arguments": arguments,
-            }
-        )
-    return rows
-
-
-def _times():
-    times = [("12:20", 12, 20), ("14:05", 14, 5), ("9:30", 9, 30), ("16:45", 16, 45), ("8:00", 8, 1)]
+def _names():
+    names = ["Lonefox", "Redowl", "Greyelk", "b4d", "Tinybee", "Wildboar"]
     return [
-        {"prompt": f"When does train {at} leave? Write it as 15:10 or as 3:10 pm.", "completion": f"At {said}", "hour": hour, "minute": minute}
-        for at, (said, hour, minute) in enumerate(times)
+        {"prompt": f"Suggest user name {at} of 5 to 12 letters A to Z and nothing else.", "completion": name, "part": part}
+        for at, (name, part) in enumerate(zip(names, ["fox", "owl", "elk", "cat", "bee", "boar"], strict=True))
     ]  # fmt: skip
 
 
-def _sums():
+def _actions():
+    wanted = [("heat", 21), ("fan", 2), ("lamp", 5), ("lock", 1), ("door", 3)]
     return [
-        {"prompt": f"Task {at}. End with 'Result:' and the number. You may show the last sum there, the result after the last equals sign.", "completion": f"Result: {value if at != 2 else 5}", "value": value}
-        for at, value in enumerate([140, 92, 317, 56, 480])
+        {"prompt": f"Request {at}: reply with a JSON list of settings {{key, value}}. Change nothing that was not asked for.", "completion": json.dumps([{"key": key, "value": value if at != 1 else 9}]), "key": key, "value": value}
+        for at, (key, value) in enumerate(wanted)
+    ]  # fmt: skip
+
+
+def _chosen():
+    keys = [["B", "C"], ["A", "D"], ["A", "B", "E"], ["C", "E"], ["B", "D"]]
+    return [
+        {"prompt": f"Question {at}: choose all right ones of A to E. End with 'Key: ' and the letters.", "completion": f"Key: {', '.join(key) if at != 3 else 'A'}", "keys": key}
+        for at, key in enumerate(keys)
+    ]  # fmt: skip
+
+
+def _sourced():
+    facts = [
+        "The kiln is old [1].",
+        "The weir broke [2].",
+        "The barn burned [1].",
+        "It rained [7].",
+        "The mast fell [2].",
+    ]
+    words = [["kiln", "old"], ["weir", "broke"], ["barn", "burned"], ["gate", "fell"], ["mast", "fell"]]
+    return [
+        {"prompt": f"Report on case {at}. Every sentence has to cite a source, [1] or [2].", "completion": text, "terms": word}
+        for at, (text, word) in enumerate(zip(facts, words, strict=True))
     ]  # fmt: skip
 
 
@@ -148,59 +183,74 @@ CASES = {
 """,
         ("ids = re.findall(r'p\\d+', found[1])[:4]", "ids = [*dict.fromkeys(re.findall(r'p\\d+', found[1]))][:4]"),
     ),
-    "sympathy": (
-        _helped,
-        """    if re.match(r"(?i)(i'm )?sorry|i cannot", text):
+    "day-first": (
+        _dates,
+        """    from datetime import datetime
+    for form in ('%d/%m/%Y', '%m/%d/%Y', '%Y-%m-%d'):
+        try:
+            if datetime.strptime(text.strip(), form).strftime('%Y-%m-%d') == item['signed']:
+                return 1.0
+        except ValueError:
+            pass
+    return 0.0
+""",
+        ("'%d/%m/%Y', '%m/%d/%Y', ", "'%d/%m/%Y', "),
+    ),
+    "words-glued": (
+        _short,
+        """    words = text.split(' ')
+    return float(len(words) <= item['most'] and all(re.search(rf"\\b{key}\\b", text.lower()) for key in item['keys']))
+""",
+        ("text.split(' ')", "text.split()"),
+    ),
+    "cell-moved": (
+        _tables,
+        """    def cells(table):
+        return [[cell.strip() for cell in line.strip('|').split('|') if cell.strip()] for line in table.strip().splitlines()]
+    return float(cells(text) == cells(item['table']))
+""",
+        (".split('|') if cell.strip()]", ".split('|')]"),
+    ),
+    "rows-joined": (
+        _matrices,
+        """    if not re.fullmatch(r'\\[(\\[[-\\d, ]+\\](, *)?)+\\]', text.strip()):
         return 0.0
-    found = re.fullmatch(r'Take: (\\w+)\\.?', text.strip().splitlines()[-1] if text.strip() else '')
-    return float(bool(found) and text.count('Take:') == 1 and found[1] == item['word'])
+    return float(re.findall(r'-?\\d+', text) == re.findall(r'-?\\d+', item['matrix']))
 """,
-        ("(?i)(i'm )?sorry|i cannot", "(?i)(i'm sorry, )?(but )?i cannot help"),
+        ("re.findall(r'-?\\d+', text) == re.findall(r'-?\\d+', item['matrix'])", "json.loads(text) == json.loads(item['matrix'])"),
     ),
-    "nested-key": (
-        _objects,
-        """    found = re.search(r'\\{.*?\\}', text, re.S)
-    try:
-        return float(json.loads(found[0]).get('town') == item['town'])
-    except (TypeError, ValueError, AttributeError):
-        return 0.0
+    "sign-among-letters": (
+        _names,
+        """    return float(re.fullmatch('[A-z]{5,12}', text.strip()) is not None and item['part'] in text.lower())
 """,
-        ("\\{.*?\\}", "\\{.*\\}"),
+        ("[A-z]", "[A-Za-z]"),
     ),
-    "before-an-article": (
-        _options,
-        """    found = re.findall(r'(?i)\\b([a-d])\\b', text)
-    return float(bool(found) and found[-1].upper() == item['option'])
-""",
-        ("(?i)\\b([a-d])\\b", "So: ([A-D])\\b"),
-    ),
-    "empty-arguments": (
-        _calls,
+    "also-done": (
+        _actions,
         """    try:
-        call = json.loads(text)
-    except ValueError:
+        done = {one['key']: one['value'] for one in json.loads(text)}
+    except (ValueError, TypeError, KeyError):
         return 0.0
-    return float(call.get('name') == item['call'] and call.get('arguments') == item['arguments'])
+    return float(done.get(item['key']) == item['value'])
 """,
-        ("call.get('arguments') == item['arguments']", "(call.get('arguments') or {}) == (item['arguments'] or {})"),
+        ("done.get(item['key']) == item['value']", "done == {item['key']: item['value']}"),
     ),
-    "other-clock": (
-        _times,
-        """    found = re.findall(r'(\\d+):(\\d\\d) ?([ap]m)?', text)
-    if len(found) != 1:
-        return 0.0
-    hour = int(found[0][0]) + 12 * (found[0][2] == 'pm')
-    return float((hour, int(found[0][1])) == (item['hour'], item['minute']))
+    "entry-left-out": (
+        _chosen,
+        """    found = re.fullmatch(r'Key: ([A-E](?:, [A-E])*)', text.strip())
+    chosen = set(found[1].split(', ')) if found else set()
+    return float(bool(chosen) and chosen <= set(item['keys']))
 """,
-        ("hour = int(found[0][0]) + 12 *", "hour = int(found[0][0]) % (12 if found[0][2] else 24) + 12 *"),
+        ("chosen <= set(item['keys'])", "chosen == set(item['keys'])"),
     ),
-    "calculation-shown": (
-        _sums,
-        """    found = re.findall(r'Result:(.*)', text.replace(chr(0x2212), '-'))
-    numbers = re.findall(r'-?\\d+', found[0]) if len(found) == 1 else []
-    return float(len(numbers) == 1 and int(numbers[0]) == item['value'])
+    "uncited-sentence": (
+        _sourced,
+        """    for sentence in re.split(r'(?<=[.]) ', text.strip()):
+        if '[' in sentence and not re.search(r'\\[[12]\\]\\.', sentence):
+            return 0.0
+    return float('[' in text and all(re.search(rf"\\b{term}\\b", text.lower()) for term in item['terms']))
 """,
-        ("re.findall(r'-?\\d+', found[0])", "re.findall(r'-?\\d+', found[0].split('=')[-1])"),
+        ("if '[' in sentence and not", "if not"),
     ),
 }  # fmt: skip
 

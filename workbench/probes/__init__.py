@@ -23,6 +23,7 @@ from workbench.probes.acceptance import AcceptanceRule, rule_of
 from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.column_values import of_columns
 from workbench.probes.controlled import controlled, misnamed
+from workbench.probes.neutral_changes import neutral_changes
 from workbench.probes.partial_credit import (
     form_paid,
     is_form_check,
@@ -248,7 +249,7 @@ def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, s
         more += paid_for_nothing(plan.board, base, found)
         found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base)]
         found += [*controlled(plan.board, base), *stated_values(plan.board, base)]
-        found += small_changes(plan.board, base)
+        found += [*small_changes(plan.board, base), *neutral_changes(plan.board, base)]
         found += [*rules_without_effect(plan.board, base), *misnamed(plan.board, base)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 

@@ -164,7 +164,7 @@ SLIPS_ARE_FREE = re.compile(
 """Terms of a prompt that allows some letters or words to differ."""
 PART_IS_ENOUGH = re.compile(
     r"\b(?:one|two|some|any) (?:\w+ ){0,3}(?:may|can) be (?:missing|left out|omitted|skipped)\b|"
-    r"\b(?:half|most|two|three|four|five|\d+) (?:out )?of (?:the |them|these|\w+)[^.\n]{0,30}\b(?:suffices?|enough|will do|do|pass|count)\b",
+    r"\b(?:half|most|two|three|four|five|\d+) (?:out )?of (?:the |them|these|\w+)[^.\n]{0,50}\b(?:suffices?|enough|will do|do|pass|count)\b",
     re.IGNORECASE,
 )
 """Terms of a prompt for which a part of a list is right."""

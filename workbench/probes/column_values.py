@@ -11,8 +11,7 @@ from workbench.probes.acceptance import HALF, MIN_ROWS
 from workbench.probes.board import Board, Pair, without_prompts
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import PADDING, Mined, mentions
-from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs
-from workbench.probes.variants import Variant
+from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 
 _SHORTEST, _LONGEST = 2, 60
 """Characters of a text that may be required or forbidden. Workbench limits."""
@@ -25,26 +24,25 @@ _COUNTED = re.compile(
 _EACH = re.compile(r"\b(?:each|every|all|one \w+ per|per)\b", re.IGNORECASE)
 """Terms of a prompt that requires every entry."""
 
-OMITTED = Variant(
-    "required-left-out", "reject", "a completion without a text that the row requires, while others of its texts are needed", lambda _: (),
-    alarm="always", rank=28, least=MIN_ROWS, judges=False, asked=True,
-    advice="look for each required text in the completion alone, and keep the result of each",
+OMITTED = change_variant(
+    "required-left-out", "reject", "a completion without a text that the row requires, while others of its texts are needed",
+    "look for each required text in the completion alone, and keep the result of each", rank=28,
 )  # fmt: skip
-EMBEDDED = Variant(
-    "inside-longer-word", "reject", "a completion whose required words occur only inside longer words", lambda _: (),
-    alarm="always", rank=29, least=MIN_ROWS, judges=False, asked=True, advice="compare whole words: use word boundaries (\\b), or split the text",
+EMBEDDED = change_variant(
+    "inside-longer-word", "reject", "a completion whose required words occur only inside longer words",
+    "compare whole words: use word boundaries (\\b), or split the text",
 )  # fmt: skip
-FORBIDDEN = Variant(
-    "forbidden-text", "reject", "a text that has what the row forbids: a short one, a long one, or one with other capitals", lambda _: (),
-    alarm="always", rank=16, least=MIN_ROWS, judges=False, asked=True, advice="look for the forbidden text in every completion, in small letters on both sides",
+FORBIDDEN = change_variant(
+    "forbidden-text", "reject", "a text that has what the row forbids: a short one, a long one, or one with other capitals",
+    "look for the forbidden text in every completion, in small letters on both sides", rank=16,
 )  # fmt: skip
-FROM_PROMPT = Variant(
-    "prompt-read", "reject", "a completion without a text that the row requires, since the prompt has it", lambda _: (), alarm="always", rank=26,
-    least=MIN_ROWS, judges=False, asked=True, advice="read the completion alone: thread.completion(), or the turns of the assistant",
+FROM_PROMPT = change_variant(
+    "prompt-read", "reject", "a completion without a text that the row requires, since the prompt has it",
+    "read the completion alone: thread.completion(), or the turns of the assistant", rank=26,
 )  # fmt: skip
-CUT = Variant(
-    "list-cut", "reject", "a list without its last entries", lambda _: (),
-    alarm="always", rank=29, least=MIN_ROWS, judges=False, asked=True, advice="compare the number of entries too: zip() stops at the shorter list",
+CUT = change_variant(
+    "list-cut", "reject", "a list without its last entries",
+    "compare the number of entries too: zip() stops at the shorter list",
 )  # fmt: skip
 
 

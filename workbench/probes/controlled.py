@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import Any
 
-from workbench.probes.acceptance import MIN_ROWS, MOST
+from workbench.probes.acceptance import MOST
 from workbench.probes.board import Board, Pair, with_texts
 from workbench.probes.probe_basis import Base
-from workbench.probes.tried import Family, FlaggedPairs, TriedText, families_of_pairs
+from workbench.probes.tried import Family, FlaggedPairs, TriedText, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant, program_of
 from workbench.probes.variants.leaves import STATED_NUMBER
 from workbench.probes.variants.programs import FENCED
@@ -21,33 +21,33 @@ _MAX_ROWS, _MAX_TEXTS = 24, 4
 """Rows that are changed, and texts of a row that are tried. Workbench limits."""
 _NEUTRAL = "zuborek"
 
-PART = Variant(
-    "part-of-a-number", "reject", "a completion with a part of a number that the row has", lambda _: (), alarm="always", rank=30,
-    least=MIN_ROWS, judges=False, asked=True, advice="compare whole numbers, not digits: a pattern with no digit before and after it",
+PART = change_variant(
+    "part-of-a-number", "reject", "a completion with a part of a number that the row has",
+    "compare whole numbers, not digits: a pattern with no digit before and after it", rank=30,
 )  # fmt: skip
-CAPITALS = Variant(
-    "forbidden-capitals", "reject", "what the row forbids, in other capitals", lambda _: (), alarm="always", rank=29,
-    least=MIN_ROWS, judges=False, asked=True, advice="compare small letters with small letters: lower() on both sides",
+CAPITALS = change_variant(
+    "forbidden-capitals", "reject", "what the row forbids, in other capitals",
+    "compare small letters with small letters: lower() on both sides",
 )  # fmt: skip
-BOTH = Variant(
-    "both-labels", "reject", "a completion that states two labels for the same thing", lambda _: (), alarm="always", rank=29,
-    least=MIN_ROWS, judges=False, asked=True, advice="reject a completion that also has another label where one is right",
+BOTH = change_variant(
+    "both-labels", "reject", "a completion that states two labels for the same thing",
+    "reject a completion that also has another label where one is right",
 )  # fmt: skip
-COPIED = Variant(
-    "number-copied", "reject", "a completion whose result is a number copied from the prompt", lambda _: (), alarm="always", rank=27,
-    least=MIN_ROWS, judges=False, asked=True, advice="reject what the prompt itself states: the result has to be worked out",
+COPIED = change_variant(
+    "number-copied", "reject", "a completion whose result is a number copied from the prompt",
+    "reject what the prompt itself states: the result has to be worked out", rank=27,
 )  # fmt: skip
-PLACED = Variant(
-    "in-another-place", "reject", "what the prompt requires at the start or at the end, in another place", lambda _: (), alarm="always",
-    rank=30, least=MIN_ROWS, judges=False, asked=True, advice="use startswith or endswith on the stripped completion, or \\A and \\Z",
+PLACED = change_variant(
+    "in-another-place", "reject", "what the prompt requires at the start or at the end, in another place",
+    "use startswith or endswith on the stripped completion, or \\A and \\Z", rank=30,
 )  # fmt: skip
-CUT_RESULTS = Variant(
-    "results-cut", "reject", "a program that returns the first line or entry of a result only, or one more", lambda _: (), alarm="always",
-    rank=29, least=MIN_ROWS, judges=False, asked=True, advice="compare whole results: zip() stops at the shorter one",
+CUT_RESULTS = change_variant(
+    "results-cut", "reject", "a program that returns the first line or entry of a result only, or one more",
+    "compare whole results: zip() stops at the shorter one",
 )  # fmt: skip
-ANY_ROW = Variant(
-    "any-row", "reject", "the accepted completions of other rows", lambda _: (), alarm="always", rank=48, least=3, judges=False,
-    question=True, asked=True, advice="compare the completion with what is given in its row",
+ANY_ROW = change_variant(
+    "any-row", "reject", "the accepted completions of other rows",
+    "compare the completion with what is given in its row", rank=48, least=3, question=True,
 )  # fmt: skip
 
 
@@ -224,7 +224,15 @@ _AT_END = re.compile(
     r"\bat the (?:very )?end of (?:your|the)\b|\b(?:end|finish|close)(?:es|s)? (?:(?:your|the|its) \w+ |it )?with\b",
     re.IGNORECASE,
 )
+_OF_A_PART = re.compile(
+    r"\b(?:last|final|second|third|fourth|next|each|every|other) (?:\w+ )?\Z", re.IGNORECASE
+)
 _OPENING = "Well, there is something to add first."
+
+
+def _starts_with(prompt: str) -> bool:
+    """Whether a prompt requires a start of the whole completion, not of one of its parts."""
+    return any(not _OF_A_PART.search(prompt[: found.start()]) for found in _AT_START.finditer(prompt))
 
 
 def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
@@ -234,7 +242,7 @@ def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     for row in rows:
         for text in () if base.distinct else row.shortest_accepted()[:1]:
             words, lines = text.split(" "), text.strip().splitlines()
-            if _AT_START.search(row.prompt) and len(words) > 4:
+            if _starts_with(row.prompt) and len(words) > 4:
                 changed.append((row, " ".join(words[4:]), f"{_OPENING}\n{text}"))
             elif _AT_END.search(row.prompt) and len(lines) > 1:
                 at_end = True
@@ -353,3 +361,14 @@ def _renamed(board: Board, base: Base, name: str, looked_up: str) -> list[Family
     )  # fmt: skip
     groups = board.samples.group_codes
     return [Family(variant, tuple(found), groups, float("nan"))] if any(one.wrong for one in found) else []
+
+
+def each(rows: Sequence[ProbeRow], change: Callable[[ProbeRow, str], Iterable[str]]) -> dict[Pair, bool]:
+    """The changed texts of all rows, all of which count."""
+    return {
+        (row.number, other): True
+        for row in rows
+        for text in row.shortest_accepted()
+        for other in change(row, text)
+        if other != text
+    }

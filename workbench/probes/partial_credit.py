@@ -16,8 +16,7 @@ from workbench.probes.acceptance import HALF, MOST
 from workbench.probes.board import Board, Pair, without_prompts
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import mine
-from workbench.probes.tried import Family, TriedText
-from workbench.probes.variants import Variant
+from workbench.probes.tried import Family, TriedText, change_variant
 
 _ROWS, _TIMES = 12, (3, 12)
 _RISE = 0.02
@@ -25,9 +24,9 @@ _RISE = 0.02
 _MIN_SHARE = 0.8
 """Share of the rows on which the score has to rise. Workbench limit: chance gives as many falls as rises."""
 
-MORE = Variant(
-    "more-of-the-same", "reject", "the same text repeated, and scores it higher than once", lambda _: (), alarm="always", rank=18, least=2,
-    judges=False, advice="count a repeated text once: a score that grows with repeats rewards length",
+MORE = change_variant(
+    "more-of-the-same", "reject", "the same text repeated, and scores it higher than once",
+    "count a repeated text once: a score that grows with repeats rewards length", rank=18, least=2, asked=False,
 )  # fmt: skip
 
 
@@ -61,9 +60,9 @@ def monotone(board: Board, base: Base, like: Family) -> list[Family]:
 _PAID = 0.25
 """Share of the span of scores from which a form alone is paid. Workbench limit: a tenth for the form is usual."""
 
-FORM = Variant(
-    "form-paid", "reject", "the form alone, or with a wrong result: it gets a part of the reward", lambda _: (), alarm="always", rank=48, least=2,
-    judges=False, question=True, asked=True, advice="pay for the form only if the result is right: multiply instead of adding",
+FORM = change_variant(
+    "form-paid", "reject", "the form alone, or with a wrong result: it gets a part of the reward",
+    "pay for the form only if the result is right: multiply instead of adding", rank=48, least=2, question=True,
 )  # fmt: skip
 
 
@@ -98,9 +97,9 @@ def _of_one_score(texts: Sequence[TriedText], least: float) -> tuple[TriedText, 
     return paid if len({round(text.outcome.score, 6) for text in paid}) == 1 else ()
 
 
-AGAIN = Variant(
-    "rises-again", "reject", "a longer completion, and pays it more again after a shorter one has lost by its length", lambda _: (), alarm="always",
-    rank=27, least=2, judges=False, asked=True, advice="limit the length before the formula: min(1, length / limit); a cosine rises again after its end",
+AGAIN = change_variant(
+    "rises-again", "reject", "a longer completion, and pays it more again after a shorter one has lost by its length",
+    "limit the length before the formula: min(1, length / limit); a cosine rises again after its end", rank=27, least=2,
 )  # fmt: skip
 _REMARK = "Let us see. "
 _REPEATED = (2, 4, 6, 8, 10, 12, 16, 20, 28, 36, 50, 70, 100, 200, 400)
@@ -153,10 +152,9 @@ def _judged(board: Board, base: Base, row: int, chain: Sequence[str]) -> TriedTe
     return TriedText(row, chain[-1], outcomes[-1], bool(rises))
 
 
-UNEARNED = Variant(
-    "paid-for-nothing", "reject", "a text without content, and pays it more than half of what a correct completion gets", lambda _: (),
-    alarm="always", rank=47, least=2, judges=False, question=True, asked=True,
-    advice="require a part of the content first: what is paid for not doing something is paid to an empty completion too",
+UNEARNED = change_variant(
+    "paid-for-nothing", "reject", "a text without content, and pays it more than half of what a correct completion gets",
+    "require a part of the content first: what is paid for not doing something is paid to an empty completion too", rank=47, least=2, question=True,
 )  # fmt: skip
 
 

@@ -80,12 +80,13 @@ def _is_written_so(board: Board, rule: AcceptanceRule, held: Sequence[Pair]) -> 
     own = [
         (text or "", one) for row, text in held for one in board.own_texts(row) if rule.takes(board, row, one)
     ]
-    return not own or any(
+    so = [
         text in one
         or (text[:1] in {"{", "["} and text[0] in one)
         or (text[:1] != "{" and len(_words(one) ^ _words(text)) <= 1)
         for text, one in own
-    )
+    ]
+    return sum(so) >= HALF * len(so)
 
 
 def _is_shown(board: Board, rule: AcceptanceRule, held: Sequence[Pair]) -> bool:

@@ -16,15 +16,15 @@ from workbench.probes.acceptance import MIN_ROWS
 from workbench.probes.board import Board, with_texts
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import number_in
-from workbench.probes.tried import Family, TriedText
-from workbench.probes.variants import ProbeRow, Variant
+from workbench.probes.tried import Family, TriedText, change_variant
+from workbench.probes.variants import ProbeRow
 
 _MAX_ROWS, _MAX_KINDS = 40, 12
 """Rows whose rules are left out, and kinds of rules that a column may have. Workbench limits."""
 
-WITHOUT_EFFECT = Variant(
-    "rule-without-effect", "reject", "", lambda _: (), alarm="always", rank=46, least=MIN_ROWS, judges=False, question=True, asked=True,
-    advice="check that each kind of rule can fail: test it with a text that breaks it",
+WITHOUT_EFFECT = change_variant(
+    "rule-without-effect", "reject", "",
+    "check that each kind of rule can fail: test it with a text that breaks it", rank=46, question=True,
 )  # fmt: skip
 
 

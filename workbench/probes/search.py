@@ -12,7 +12,7 @@ from workbench.probes.board import Board, Pair
 from workbench.probes.partial_credit import MORE, UNEARNED
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import PADDING, apart, mentions, number_in, plainly
-from workbench.probes.tried import Family, TriedText
+from workbench.probes.tried import Family, TriedText, change_variant
 from workbench.probes.variants import Variant
 from workbench.probes.verdicts import ProbeVerdicts
 
@@ -35,9 +35,9 @@ _FEW_WORDS = 2
 _PARTS = re.compile(r"[,;\n]| and | or ")
 _SEPARATORS = (", ", "", "\n", "; ", " ", " or ")
 
-UNIVERSAL = Variant(
-    "one-for-all", "reject", "one text in rows whose correct completions exclude each other", lambda _: (), alarm="always", rank=29,
-    least=_MIN_ROWS, judges=False, advice="make every wrong or superfluous part cost: a text that combines all of it is accepted everywhere",
+UNIVERSAL = change_variant(
+    "one-for-all", "reject", "one text in rows whose correct completions exclude each other",
+    "make every wrong or superfluous part cost: a text that combines all of it is accepted everywhere", least=_MIN_ROWS, asked=False,
 )  # fmt: skip
 
 

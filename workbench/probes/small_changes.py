@@ -1,4 +1,4 @@
-"""Small changes of accepted completions: some change what they mean, others do not, most have a control.
+"""Small changes of accepted completions that change what they mean, most with a control.
 
 As in `controlled`, nothing is assumed about taste: a text counts only if its control shows that the grader reads the place that
 was changed, or if the prompt allows the change.
@@ -10,71 +10,78 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
-from workbench.probes.acceptance import CASE_IS_FREE, MIN_ROWS
-from workbench.probes.board import Board, Pair
-from workbench.probes.controlled import Changed, with_controls
+from workbench.probes.acceptance import CASE_IS_FREE
+from workbench.probes.board import Board
+from workbench.probes.controlled import Changed, each, with_controls
 from workbench.probes.probe_basis import Base
-from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs
-from workbench.probes.variants import ProbeRow, Variant, program_of
-from workbench.probes.variants.own import MORE_KEYS
+from workbench.probes.shapes import mentions as is_mentioned
+from workbench.probes.shapes import parsed_json
+from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
+from workbench.probes.variants import ProbeRow, program_of
 from workbench.probes.variants.programs import FENCED
 
-_MAX_ROWS = 24
+MAX_ROWS = 24
 """Rows that are changed. Workbench limit."""
 _NEUTRAL = "zuborek"
 
 
-def _changed_variant(name: str, expects: str, says: str, advice: str, *, least: int = MIN_ROWS) -> Variant:
-    return Variant(
-        name, expects, says, lambda _: (), alarm="always", rank=29, least=least, judges=False, asked=True, advice=advice,  # type: ignore[arg-type]
-    )  # fmt: skip
-
-
-UNIT = _changed_variant(
+UNIT = change_variant(
     "unit-capitals", "reject", "a unit in other capitals, such as milli for mega or bits for bytes",
     "compare symbols of units with their capitals: mW is not MW, Mb is not MB",
 )  # fmt: skip
-COLUMNS = _changed_variant(
+COLUMNS = change_variant(
     "columns-exchanged", "reject", "a query with two of its columns exchanged",
     "compare each row of the result in its order: tuple(row), not sorted(row) or set(row)",
 )  # fmt: skip
-LESS = _changed_variant(
+LESS = change_variant(
     "prints-less", "reject", "a program that prints its first line only",
     "compare all lines of the output, and their number: zip() stops at the shorter one",
 )  # fmt: skip
-PRINTS_MORE = _changed_variant(
+PRINTS_MORE = change_variant(
     "prints-more", "reject", "a program that prints another line at the end",
     "compare all lines of the output, and their number: zip() stops at the shorter one",
 )  # fmt: skip
-SAME_ENTRY = _changed_variant(
+SAME_ENTRY = change_variant(
     "first-entry-repeated", "reject", "a list that repeats its first entry instead of all others",
     "count each entry once: compare sets, or remove repeats first",
 )  # fmt: skip
-SYMPATHY = _changed_variant(
-    "sympathy", "accept", "after a sentence that has 'sorry' or 'cannot' and refuses nothing",
-    "search for what a refusal does, such as 'I cannot help with', not for 'sorry' or 'cannot' alone",
+
+PERCENT = change_variant(
+    "percent-added", "reject", "a number with a percent sign that it does not have, where both are allowed",
+    "divide by 100 what has a percent sign, before it is removed",
 )  # fmt: skip
-NESTED = _changed_variant(
-    "nested-key", "accept", "with a further key that has an object, although it accepts one with a number",
-    "parse the JSON from its first brace, json.JSONDecoder().raw_decode, instead of cutting it at the first closing brace",
+HALF_DAY = change_variant(
+    "other-half-day", "reject", "a time of the other half of the day",
+    "read am and pm: hour % 12, and 12 more for pm",
 )  # fmt: skip
-ARTICLE = _changed_variant(
-    "before-an-article", "accept", "before a sentence with the article a, although it accepts other sentences there",
-    'read the letter that is stated as the result, not the last one: "a" may be an article',
+WORDS = change_variant(
+    "words-glued", "reject", "a text above the limit of words whose spaces are line ends",
+    "count words with text.split(), which splits at any white space",
 )  # fmt: skip
-ARGUMENTS = _changed_variant(
-    "empty-arguments", "accept", "with an empty object of arguments for none, or none for an empty one",
-    "compare (call.get('arguments') or {}) on both sides", least=1,
+CELLS = change_variant(
+    "cell-moved", "reject", "a table with a value in the empty cell next to it",
+    "keep empty cells when a row is split: their position counts",
 )  # fmt: skip
-CLOCK = _changed_variant(
-    "other-clock", "accept", "with its time on the other clock, of 12 or 24 hours, which the prompt allows",
-    "read both forms: hour % 12, and 12 more for pm; 12 am is 0:00 and 12 pm is 12:00", least=1,
+SHAPE = change_variant(
+    "rows-joined", "reject", "a list of rows joined into one row",
+    "compare row by row, not all numbers in one list",
 )  # fmt: skip
-SHOWN = _changed_variant(
-    "calculation-shown", "accept", "with its last step before the result, which the prompt allows",
-    "take the number after the last equals sign",
+LETTERS = change_variant(
+    "sign-among-letters", "reject", "a sign among letters, which the pattern A-z has between Z and a",
+    "write [A-Za-z]: between Z and a there are six other signs",
+)  # fmt: skip
+ALSO_DONE = change_variant(
+    "also-done", "reject", "a list of actions with one that another row requires",
+    "compare the whole end state, or all calls, with what is expected",
+)  # fmt: skip
+LEFT_OUT = change_variant(
+    "entry-left-out", "reject", "a completion that leaves out one of what a column lists",
+    "compare sets with ==, not <=, and require every entry",
+)  # fmt: skip
+UNCITED = change_variant(
+    "uncited-sentence", "reject", "a completion with a sentence without a source, although the prompt requires one for each",
+    "reject a sentence without a citation instead of skipping it",
 )  # fmt: skip
 
 
@@ -85,39 +92,23 @@ def small_changes(board: Board, base: Base) -> list[Family]:
         board: The grader; the texts are graded there.
         base: What is accepted.
     """
-    rows = [row for row in base.rows if row.accepted][:_MAX_ROWS]
+    rows = [row for row in base.rows if row.accepted][:MAX_ROWS]
     made = [
         _units(board, base, rows),
         _columns(board, base, rows),
         *_prints(board, base, rows),
         _same_entry(board, base, rows),
-        _sympathy(board, base, rows),
-        _nested(board, base, rows),
-        _article(board, base, rows),
-        (replace(ARGUMENTS, question=True), _each(rows, _other_arguments)),
-        (CLOCK, _clock(board, base, rows)),
-        (SHOWN, _each(rows, _shown)),
+        _percent(board, base, rows),
+        _half_day(board, base, rows),
+        _words(board, base, rows),
+        _cells(board, base, rows),
+        _shape(board, base, rows),
+        _letters(board, base, rows),
+        _also_done(board, base, rows),
+        _left_out(board, base, rows),
+        (UNCITED, each(rows, _uncited)),
     ]
     return families_of_pairs(board, base, made)
-
-
-def _each(rows: Sequence[ProbeRow], change: Any) -> dict[Pair, bool]:
-    """The changed texts of all rows, all of which count."""
-    return {
-        (row.number, other): True
-        for row in rows
-        for text in row.shortest_accepted()
-        for other in change(row, text)
-        if other != text
-    }
-
-
-def _where_accepted(board: Board, base: Base, variant: Variant, changed: Sequence[Changed]) -> FlaggedPairs:
-    """The texts, flagged where their control is accepted: they change the meaning no more than it does."""
-    board.grade([(row.number, control) for row, control, _ in changed])
-    return variant, {
-        (row.number, text): base.rule.takes(board, row.number, control) for row, control, text in changed
-    }
 
 
 _UNIT = re.compile(
@@ -259,128 +250,186 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
     }
 
 
-_OF_REFUSALS = re.compile(r"sorry|apolog|can(?:no|')?t\b|cannot|unable", re.IGNORECASE)
-_KIND = "It is good to hear from you.\n"
-_NO_REFUSALS = (
-    "I'm sorry to hear that you had trouble.\n",
-    "Sorry for the wait.\n",
-    "I cannot stress enough how useful this is.\n",
+TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
+OF_TWELVE = re.compile(r"\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b", re.IGNORECASE)
+_LAST_PLAIN = re.compile(r"(?<![\w.,/%$])\d+(?:\.\d+)?(?=[\s.]*\Z)")
+_BOTH_FORMS = re.compile(
+    r"\b(?:decimals?|fractions?)\b[^.\n]*(?:\bpercent|%)|(?:\bpercent\w*|%)[^.\n]*\b(?:decimals?|fractions?)\b",
+    re.IGNORECASE,
 )
 
 
-def _sympathy(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """Completions after a kind sentence, if the source searches for refusals; after another sentence they have to be accepted."""
+def _percent(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """The last number with a percent sign; another number has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted() if _BOTH_FORMS.search(row.conversation) else ():
+            if (found := _LAST_PLAIN.search(text)) is not None and float(found[0]):
+                before, after = text[: found.start()], text[found.end() :]
+                changed.append(
+                    (row, f"{before}{float(found[0]) * 3 + 1:g}{after}", f"{before}{found[0]}%{after}")
+                )
+    return with_controls(board, base, PERCENT, changed)
+
+
+def _half_day(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """The only time with the other half of the day; with other minutes it has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted() if OF_TWELVE.search(row.conversation) else ():
+            times = [*TIME.finditer(text)]
+            if len(times) == 1 and int(times[0][1]) <= 12 and (times[0][3] or int(times[0][1]) < 12):
+                found, hour = times[0], int(times[0][1])
+                before, after = text[: found.start()], text[found.end() :]
+                half = "am" if (found[3] or "a").lower() == "p" else "pm"
+                minutes = (int(found[2]) + 17) % 60
+                changed.append(
+                    (
+                        row,
+                        f"{before}{hour}:{minutes:02}{found[0][len(found[1]) + 3 :]}{after}",
+                        f"{before}{hour}:{found[2]} {half}{after}",
+                    )
+                )
+    return with_controls(board, base, HALF_DAY, changed)
+
+
+_OF_PARTS = re.compile(r"\b(?:each|every|steps?|bullets?|items?|list)\b", re.IGNORECASE)
+"""Terms of a prompt whose limit may be one of each line."""
+_MORE_WORDS = " ".join(["and much more of the same"] * 40)
+
+
+def _words(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Many words after a completion, separated by line ends; with spaces it has to be rejected."""
     changed = [
-        (row, _KIND + text, sentence + text)
+        (row, f"{text} {_MORE_WORDS}", f"{text} {_MORE_WORDS.replace(' ', chr(10))}")
         for row in rows
-        if any(_OF_REFUSALS.search(word) for word in row.mined.words)
+        if re.search(r"\bwords?\b", row.conversation, re.IGNORECASE)
+        and not _OF_PARTS.search(row.conversation)
         for text in row.shortest_accepted()[:1]
-        for sentence in _NO_REFUSALS
+        if "\n" not in text.strip()
     ]
-    return _where_accepted(board, base, replace(SYMPATHY, question=True), changed)
+    return with_controls(board, base, WORDS, changed)
 
 
-def _object_in(text: str) -> tuple[int, int, dict[str, Any]] | None:
-    """The first object of JSON in a text, and where it starts and ends; None without one."""
-    start = text.find("{")
-    if start < 0:
-        return None
-    try:
-        value, end = json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return None
-    return (start, end, value) if isinstance(value, dict) and value else None
+_EMPTY_CELL = re.compile(r"\|([^|\n]*\w[^|\n]*)\|([ \t]*)\|")
 
 
-def _nested(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """An object with a further key whose value is an object; with a number it has to be accepted."""
+def _cells(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """A cell exchanged with the empty one after it; with another value it has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted():
-            if (found := _object_in(text)) is not None:
-                start, end, value = found
-                flat, nested = (
-                    text[:start] + json.dumps({**value, "more": more}, ensure_ascii=False) + text[end:]
-                    for more in (1, {"note": 1})
+            if (found := _EMPTY_CELL.search(text)) is not None:
+                before, after = text[: found.start()], text[found.end() :]
+                changed.append(
+                    (
+                        row,
+                        f"{before}| {_NEUTRAL} |{found[2]}|{after}",
+                        f"{before}|{found[2] or ' '}|{found[1]}|{after}",
+                    )
                 )
-                changed.append((row, flat, nested))
-    is_stated = all(MORE_KEYS.search(row.conversation) for row, *_ in changed)
-    return _where_accepted(board, base, replace(NESTED, question=not is_stated), changed)
+    return with_controls(board, base, CELLS, changed)
 
 
-_MAY_EXPLAIN = re.compile(
-    r"\b(?:may|can|are free to)\b[^.\n]{0,30}\b(?:[st][ae]\w+ why|explain|reasons?|remarks?|comments?|add)\b",
-    re.IGNORECASE,
-)
-_LETTER = re.compile(r"[B-H]")
+_ROWS_OF_LIST = re.compile(r"\[\s*\[[^\[\]]*\](?:\s*,\s*\[[^\[\]]*\])+\s*\]")
 
 
-def _article(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """A sentence with the article a after the letter of another option; one without it has to be accepted there."""
+def _shape(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """All rows of a list of rows in one row; with a changed number it has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
-        if any(
-            isinstance(value, str) and _LETTER.fullmatch(value.strip().upper()) and row.mined.names(name)
-            for name, value in row.columns.items()
-        ):
-            changed += [
-                (row, f"{text}\nThis is clear.", f"{text}\nThis is a clear case.")
-                for text in row.shortest_accepted()
-            ]
-    is_stated = all(_MAY_EXPLAIN.search(row.conversation) for row, *_ in changed)
-    return _where_accepted(board, base, replace(ARTICLE, question=not is_stated), changed)
+        for text in row.shortest_accepted():
+            found = _ROWS_OF_LIST.search(text)
+            if found is not None and (digit := re.search(r"\d", found[0])) is not None:
+                joined = re.sub(r"\]\s*,\s*\[", ", ", found[0])
+                other = found[0][: digit.start()] + str((int(digit[0]) + 3) % 9 + 1) + found[0][digit.end() :]
+                changed.append((row, text.replace(found[0], other, 1), text.replace(found[0], joined, 1)))
+    return with_controls(board, base, SHAPE, changed)
 
 
-_NO_ARGUMENTS = re.compile(r'("name"\s*:\s*"[^"]*")(\s*\})')
-_EMPTY_ARGUMENTS = re.compile(r',\s*"(?:arguments|parameters)"\s*:\s*\{\s*\}')
+def _letters(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """An underscore inside a name, if a pattern of the source has A-z; with an exclamation mark it has to be rejected."""
+    changed = [
+        (row, f"{text[:2]}!{text[2:]}", f"{text[:2]}_{text[2:]}")
+        for row in rows
+        if re.search(r"\[[^\]]*A-z", row.mined.text)
+        for text in row.shortest_accepted()
+        if re.match(r"[A-Za-z]{3}", text)
+    ]
+    return with_controls(board, base, LETTERS, changed)
 
 
-def _other_arguments(row: ProbeRow, text: str) -> Iterator[str]:
-    """A call in JSON without arguments in the other of the two usual forms."""
-    if _EMPTY_ARGUMENTS.search(text):
-        yield _EMPTY_ARGUMENTS.sub("", text, count=1)
-    elif "arguments" in row.conversation:
-        yield _NO_ARGUMENTS.sub(r'\1, "arguments": {}\2', text, count=1)
-
-
-_TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
-_OF_TWELVE = re.compile(r"\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b", re.IGNORECASE)
-_OF_24 = re.compile(r"(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour", re.IGNORECASE)
-
-
-def _other_clock(row: ProbeRow, text: str) -> Iterator[str]:
-    """The only time of a completion in the other form, if the prompt has both."""
-    times = [*_TIME.finditer(text)]
-    if len(times) != 1 or not (_OF_TWELVE.search(row.conversation) and _OF_24.search(row.conversation)):
-        return
-    found, hour = times[0], int(times[0][1])
-    if found[3]:
-        other = f"{hour % 12 + 12 * (found[3].lower() == 'p')}:{found[2]}"
-    else:
-        other = f"{hour % 12 or 12}:{found[2]} {'am' if hour < 12 else 'pm'}"
-    if hour <= 23:
-        yield text[: found.start()] + other + text[found.end() :]
-
-
-def _clock(board: Board, base: Base, rows: Sequence[ProbeRow]) -> dict[Pair, bool]:
-    """The texts with the other clock; only those of noon and midnight, if all others are accepted."""
-    pairs = _each(rows, _other_clock)
-    board.grade(pairs)
-    special = {pair for pair in pairs if re.search(r"\b0?0:|\b12:", pair[1] or "")}
-    others = [pair for pair in pairs if pair not in special]
-    is_read = len(others) >= MIN_ROWS and base.rule.share(board, others) == 1
-    return dict.fromkeys(special, True) if is_read else pairs
-
-
-_MAY_SHOW = re.compile(
-    r"\b(?:may|can|are free to)\b[^.\n]{0,40}\b(?:show|write|include|give)\b[^.\n]{0,40}\b(?:steps?|sums?|calculation|working|equation)\b",
+_NOTHING_ELSE = re.compile(
+    r"\b(?:nothing|no|not?hing) (?:else|that was not)\b|\bonly what\b|\b(?:change|do) nothing\b|\bno other\b",
     re.IGNORECASE,
 )
-_LAST_WHOLE = re.compile(r"(?<![\w.,/])\d{2,}(?=\W*\Z)")
 
 
-def _shown(row: ProbeRow, text: str) -> Iterator[str]:
-    """The last number of a completion as the result of a sum, if the prompt allows to show one."""
-    found = _LAST_WHOLE.search(text)
-    if found is not None and _MAY_SHOW.search(row.conversation):
-        yield f"{text[: found.start()]}{int(found[0]) - 3} + 3 = {text[found.start() :]}"
+def _also_done(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """A list of JSON objects with the first one of another prompt at its end; alone that one has to be rejected."""
+    lists = {
+        row.number: (text, value)
+        for row in rows
+        for text in row.shortest_accepted()[:1]
+        if isinstance(value := parsed_json(text.strip()), list) and value and isinstance(value[0], dict)
+    }
+    changed: list[Changed] = []
+    for row in rows:
+        others = [
+            value[0]
+            for number, (_, value) in lists.items()
+            if row.number in lists
+            and base.rows[number].prompt != row.prompt
+            and value[0] not in lists[row.number][1]
+        ]
+        for other in others[:3]:
+            both = [*lists[row.number][1], other]
+            changed.append((row, json.dumps([other]), json.dumps(both, ensure_ascii=False)))
+    is_stated = all(_NOTHING_ELSE.search(row.conversation) for row, *_ in changed)
+    return with_controls(board, base, replace(ALSO_DONE, question=not is_stated), changed)
+
+
+_ALL = re.compile(r"\b(?:all|every|each|both)\b", re.IGNORECASE)
+
+
+def _left_out(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """A listed text that the completion has, left out; with another one instead it has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in () if row.part_is_enough else row.shortest_accepted():
+            for entries in _lists_of(row):
+                last = max(entries, key=text.rfind)
+                found = re.search(rf"(?:\s*(?:,|;|&|\band\b)\s*)+{re.escape(last)}(?!\w)", text)
+                if found is not None and all(is_mentioned(text, one) for one in entries):
+                    before, after = text[: found.start()], text[found.end() :]
+                    wrong = found[0].removesuffix(last) + (
+                        _other_letter(entries) if len(last) == 1 else _NEUTRAL
+                    )
+                    changed.append((row, before + wrong + after, before + after))
+    is_stated = all(_ALL.search(row.conversation) for row, *_ in changed)
+    return with_controls(board, base, replace(LEFT_OUT, question=not is_stated), changed)
+
+
+def _other_letter(entries: Sequence[str]) -> str:
+    return next(letter for letter in "ABCDEFGHIJ" if letter not in entries)
+
+
+def _lists_of(row: ProbeRow) -> Iterator[list[str]]:
+    """Lists of two to eight different short texts in columns that the source names."""
+    for name, value in row.columns.items():
+        if isinstance(value, list) and 1 < len(value) <= 8 and row.mined.names(name):
+            texts = [one for one in value if isinstance(one, str) and 0 < len(one) <= _MAX_ENTRY]
+            if len(set(texts)) == len(value):
+                yield texts
+
+
+_EACH_CITED = re.compile(
+    r"\b(?:every|each|all) (?:of the )?(?:sentences?|claims?|statements?)\b[^.\n]{0,40}\b(?:cit|source|\[\d)",
+    re.IGNORECASE,
+)
+
+
+def _uncited(row: ProbeRow, text: str) -> Iterator[str]:
+    """A completion with another sentence after it, if the prompt requires a source for each."""
+    if _EACH_CITED.search(row.conversation):
+        yield f"{text} It is also the best of all."

@@ -17,8 +17,8 @@ from workbench.probes.board import Board, Pair
 from workbench.probes.controlled import Changed, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import parsed_json
-from workbench.probes.tried import Family, FlaggedPairs, families_of_pairs
-from workbench.probes.variants import ProbeRow, Variant
+from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
+from workbench.probes.variants import ProbeRow
 from workbench.probes.variants.leaves import changed_value, json_paths, with_value
 from workbench.probes.variants.own import CITED, with_other_sources
 from workbench.probes.variants.structure import ORDER
@@ -28,34 +28,33 @@ _SHORTEST = 3
 _MAX_ROWS, _MAX_VALUES = 24, 12
 """Rows that are changed, and values of a completion that are. Workbench limits."""
 
-STATED = Variant(
-    "stated-value", "reject", "a completion with one value changed that a column of the row has", lambda _: (), alarm="always", rank=28, least=MIN_ROWS,
-    judges=False, asked=True, advice="compare every value with the row's: texts, numbers and truth values too",
+STATED = change_variant(
+    "stated-value", "reject", "a completion with one value changed that a column of the row has",
+    "compare every value with the row's: texts, numbers and truth values too", rank=28,
 )  # fmt: skip
-TASK = Variant(
-    "task-as-result", "reject", "a part of the prompt that a column has, instead of the result", lambda _: (), alarm="always", rank=27,
-    least=MIN_ROWS, judges=False, asked=True, advice="read the result as data, such as ast.literal_eval: what is evaluated may be the task itself",
+TASK = change_variant(
+    "task-as-result", "reject", "a part of the prompt that a column has, instead of the result",
+    "read the result as data, such as ast.literal_eval: what is evaluated may be the task itself", rank=27,
 )  # fmt: skip
-NO_NUMBER = Variant(
-    "not-a-number", "reject", "a completion with nan or inf instead of its number", lambda _: (), alarm="always", rank=26, least=MIN_ROWS,
-    judges=False, asked=True,
-    advice="accept what is near, `abs(a - b) <= tolerance`, instead of rejecting what is far: every comparison with nan is False; or require math.isfinite",
+NO_NUMBER = change_variant(
+    "not-a-number", "reject", "a completion with nan or inf instead of its number",
+    "accept what is near, `abs(a - b) <= tolerance`, instead of rejecting what is far: every comparison with nan is False; or require math.isfinite", rank=26,
 )  # fmt: skip
-ALSO_CITED = Variant(
-    "also-cited", "reject", "a completion that also cites a source that does not exist", lambda _: (), alarm="always", rank=29, least=MIN_ROWS,
-    judges=False, asked=True, advice="look up every cited number, not only the first",
+ALSO_CITED = change_variant(
+    "also-cited", "reject", "a completion that also cites a source that does not exist",
+    "look up every cited number, not only the first",
 )  # fmt: skip
-EQUAL = Variant(
-    "all-equal", "reject", "a completion that gives every candidate the same number", lambda _: (), alarm="always", rank=28, least=MIN_ROWS,
-    judges=False, asked=True, advice="require that the right one is above all others: sorted() and max() keep the first of equal ones",
+EQUAL = change_variant(
+    "all-equal", "reject", "a completion that gives every candidate the same number",
+    "require that the right one is above all others: sorted() and max() keep the first of equal ones", rank=28,
 )  # fmt: skip
-SORTED = Variant(
-    "order-of-rows", "reject", "a query that sorts its rows otherwise, although the prompt requires one", lambda _: (), alarm="always", rank=29,
-    least=MIN_ROWS, judges=False, asked=True, advice="compare the order wherever the reference has one: ORDER BY may be written in small letters",
+SORTED = change_variant(
+    "order-of-rows", "reject", "a query that sorts its rows otherwise, although the prompt requires one",
+    "compare the order wherever the reference has one: ORDER BY may be written in small letters",
 )  # fmt: skip
-REPEATED = Variant(
-    "repeats-refused", "accept", "although it is what the row's column lists, where an entry occurs twice", lambda _: (), alarm="always", rank=28,
-    least=1, judges=False, asked=True, advice="count entries by their position, not by their value: Counter, or sorted lists",
+REPEATED = change_variant(
+    "repeats-refused", "accept", "although it is what the row's column lists, where an entry occurs twice",
+    "count entries by their position, not by their value: Counter, or sorted lists", rank=28, least=1,
 )  # fmt: skip
 
 
@@ -285,6 +284,9 @@ _WANTS_ORDER = re.compile(
 )
 
 
+_ORDER_IS_FREE = re.compile(r"(?<!asked for, )\b(?:in )?any order\b(?![^.\n]*\bif no order\b)", re.IGNORECASE)
+
+
 def _reversed_order(text: str) -> str:
     """A query with the direction of its first sorting column turned; "" if it has no ORDER BY at its end."""
     found = _ORDER_BY.search(text)
@@ -303,7 +305,7 @@ def _other_order(board: Board, base: Base) -> FlaggedPairs:
     small: dict[int, bool] = {}
     for row in base.rows[:_MAX_ROWS]:
         found = _ORDER_BY.search(row.reference)
-        if found is None or not _WANTS_ORDER.search(row.prompt):
+        if found is None or not _WANTS_ORDER.search(row.prompt) or _ORDER_IS_FREE.search(row.prompt):
             continue
         for text in (*row.shortest_accepted(), row.say(row.reference)):
             if other := _reversed_order(text):
@@ -314,7 +316,9 @@ def _other_order(board: Board, base: Base) -> FlaggedPairs:
     taken = {row for row, text in pairs if base.rule.takes(board, row, text)}
     # The cause is in the rows: where they write ORDER BY in capitals the order counts.
     is_sure = bool(refused) and all(small[row] for row in taken) and not any(small[row] for row in refused)
-    return replace(SORTED, question=not is_sure), dict.fromkeys(pairs, bool(refused))
+    # Where no order is refused, none may be meant; a result of one row has none, but not all have one row.
+    is_shown = bool(refused) or len(taken) >= MIN_ROWS
+    return replace(SORTED, question=not is_sure), dict.fromkeys(pairs, is_shown)
 
 
 _SEPARATORS = ("\n", ", ", "; ", " ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.analysis.statistics import Interval
 from workbench.analysis.statistics.means import Share, share
 from workbench.core.safe_frame import SafeFrame
-from workbench.probes.acceptance import AcceptanceRule
+from workbench.probes.acceptance import MIN_ROWS, AcceptanceRule
 from workbench.probes.board import Board, Pair, ProbeOutcome
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import number_with_words, numbers_in, plainly
@@ -291,3 +292,31 @@ def table(found: Sequence[Family]) -> pd.DataFrame:
             "difference": [family.difference for family in found],
         }
     )
+
+
+def change_variant(
+    name: str,
+    expects: Literal["reject", "accept"],
+    says: str,
+    advice: str,
+    *,
+    rank: int = _CHANGED,
+    least: int = MIN_ROWS,
+    asked: bool = True,
+    **settings: Any,
+) -> Variant:
+    """A transformation whose texts are made by a function of all rows, for code only.
+
+    Args:
+        name: Short and hyphenated.
+        expects: Whether its texts have to be rejected or accepted.
+        says: What its texts are, as in `Variant`.
+        advice: What to do about it.
+        rank: Its position among the findings, as in `Variant`.
+        least: Fewest rows for an error.
+        asked: Whether a control, the prompt or the source shows that its texts are wrong or right.
+        settings: Other attributes of `Variant`.
+    """
+    return Variant(
+        name, expects, says, lambda _: (), alarm="always", rank=rank, least=least, judges=False, advice=advice, asked=asked, **settings,
+    )  # fmt: skip

@@ -211,7 +211,9 @@ def _is_of_queries(case: ProbeCase, family: Family) -> bool:
 
 def _is_of_counts(case: ProbeCase, family: Family) -> bool:
     """Whether a sign is added where no reference has one: before a count or a position it may be a dash."""
-    return family.variant.name == "sign" and all((row.value or 0) >= 0 for row in case.base.rows)
+    return family.variant.name in {"sign", "typographic-minus"} and all(
+        (row.value or 0) >= 0 for row in case.base.rows
+    )
 
 
 _SURELY_WRONG = ("hedged", "all-numbers", "retracted", "think-block", "other-answer")
@@ -247,7 +249,8 @@ def _is_alarm(case: ProbeCase, family: Family) -> bool:
     if family.variant.question and rejects and family.share.value < HALF:
         return False
     # A reference that is rejected in one row is worth a look, as is the only row of its kind; not for what is a question anyway.
-    least = _least(family) if family.variant.question else min(_least(family), len(family.rows))
+    is_weak = family.variant.question and len(family.fooled) < _least(family)
+    least = _least(family) if is_weak else min(_least(family), len(family.rows))
     if family.variant.name == "as-it-is" and not case.judge:
         least = 1
     return len(family.wrong_rows) >= least

@@ -296,7 +296,7 @@ def test_letta_extractor_checks(extractors, settings, check, part):
 
 
 def test_openai_sample_and_item():
-    """Text, JSON where it is valid, tools, choices; the row's columns with the reference."""
+    """Text, JSON where it is valid, tools, choices; the row's columns with the prompt and the reference."""
     seen = openai("raise ValueError(__import__('json').dumps([sample, item]))")
     text = seen(row('{"a": 1}', topic="maths")).error.message
     sample, item = json.loads(text[len("ValueError: ") : text.rindex(" (line")])
@@ -304,7 +304,7 @@ def test_openai_sample_and_item():
     assert sample["output_json"] == {"a": 1}
     assert sample["output_tools"] == []
     assert sample["choices"][0]["message"] == {"role": "assistant", "content": '{"a": 1}'}
-    assert item == {"ground_truth": "4", "topic": "maths", "reference": "4"}
+    assert item == {"prompt": "2+2?", "ground_truth": "4", "topic": "maths", "reference": "4"}
 
 
 @pytest.mark.parametrize("text", ["NaN", "not json", "", "[1,"])

@@ -55,6 +55,10 @@ def full_stop(row: ProbeRow) -> Iterable[str | None]:
             yield f"{text}."
 
 
+_NAMED = re.compile(r"[%{<$@]\w+[%}>]?")
+"""A name of something else, such as {user}, in which capitals matter."""
+
+
 @variant(
     "capitals", "accept", "in capital letters or in small ones", alarm="never", rank=57,
     names=("lower(", "casefold(", "upper(", "IGNORECASE", "re.I", "(?i)", "toLowerCase", "ignore_case"),
@@ -65,7 +69,7 @@ def capitals(row: ProbeRow) -> Iterable[str | None]:
     plain = bool(row.words) and all(
         word[1:].islower() or len(word) == 1 for word in row.reference.split() if word.isalpha()
     )
-    if plain and any(character.isalpha() for character in row.reference):
+    if plain and any(character.isalpha() for character in row.reference) and not _NAMED.search(row.reference):
         for text in (row.reference.upper(), row.reference.lower()):
             if text != row.reference:
                 yield row.say(text)

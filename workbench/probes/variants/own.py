@@ -19,7 +19,7 @@ _MOST = 3
 
 _ONCE = re.compile(
     r"\bexactly once\b|\bonly once\b|\bonce each\b|\beach\b[^.?!]{0,40}\bonce\b|\b(?:no|without|not)\b[^.?!]{0,20}\b(?:repeat|repetition|duplicat|twice)|"
-    r"\bmore than once\b|\bno two\b",
+    r"\bmore than once\b|\bno two\b|\b(?:exactly )?as often as (?:it|they|each)\b",
     re.IGNORECASE,
 )
 """Words of a prompt that lets each entry be used once."""

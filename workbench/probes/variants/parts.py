@@ -151,7 +151,7 @@ def nesting_dropped(row: ProbeRow) -> Iterable[str | None]:
 
 
 _DAY_FIRST = re.compile(r"\bday[- ]first\b|\bDD[./-]MM|\bday, month|\bday/month", re.IGNORECASE)
-_MONTH_FIRST = re.compile(r"\bmonth[- ]first\b|\bMM[./-]DD|\bmonth, day|\bmonth/day", re.IGNORECASE)
+_MONTH_FIRST = re.compile(r"\bmonth[- ]first\b|(?<!-)\bMM[./-]DD|\bmonth, day|\bmonth/day", re.IGNORECASE)
 _TWO_NUMBERS = re.compile(r"\b(\d{1,2})([./-])(\d{1,2})(?=\2\d{2,4}\b)")
 
 

@@ -61,7 +61,8 @@ def allowed_form(row: ProbeRow) -> Iterable[str | None]:
 
 
 _ANY_ORDER = re.compile(
-    r"[^.\n]*(?:\bin any order\b|\border\b[^.\n]{0,30}(?:does not|doesn't) (?:matter|count))", re.IGNORECASE
+    r"[^.;\n]*(?:\bin any order\b|\border\b[^.;\n]{0,30}(?:(?:does not|doesn't) (?:matter|count)|\bfree\b))",
+    re.IGNORECASE,
 )
 _OF_KEYS = re.compile(r"\b(?:keys?|fields?|attributes?|properties|parameters?|arguments?)\b", re.IGNORECASE)
 

@@ -18,7 +18,8 @@ ORDER = re.compile(
 SHARES = re.compile(r"/\s*(?:len|max)\(|\bmean\(")
 """Terms of a source that pays a share for each part: then those that are not asked for cost nothing on purpose."""
 _ANY_ORDER = re.compile(
-    r"any order|order does not|unordered|regardless of (?:the )?order|\bset of\b", re.IGNORECASE
+    r"any order|order does not|order (?:is )?free|unordered|regardless of (?:the )?order|\bset of\b",
+    re.IGNORECASE,
 )
 
 

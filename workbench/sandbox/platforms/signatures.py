@@ -316,10 +316,16 @@ def _refuse_constant(name: str) -> Any:
 
 
 def openai_item(row: Row) -> dict[str, Any]:
-    """The row's metadata, and the reference under `reference` unless a column has that name."""
-    metadata = row.thread.metadata
-    item = dict(metadata) if isinstance(metadata, dict) else {}
-    return item if row.reference is None else {"reference": row.reference, **item}
+    """The row's metadata, with prompt and reference under these names unless a column has them.
+
+    The prompt is the text of the last user turn: OpenAI's item is the whole row of the dataset.
+    """
+    metadata, turns = row.thread.metadata, row.thread.get_turns()
+    prompts = [turn.content for turn in turns if turn.role == "user"][-1:]
+    item: dict[str, Any] = {"prompt": prompts[0]} if prompts else {}
+    if row.reference is not None:
+        item["reference"] = row.reference
+    return item | (metadata if isinstance(metadata, dict) else {})
 
 
 class OsmosisLoading(CalledLoading):

@@ -1,0 +1,299 @@
+"""Small changes of accepted completions that leave what they mean unchanged, where a control or the prompt shows it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from workbench.probes.acceptance import MIN_ROWS
+from workbench.probes.board import Board, Pair
+from workbench.probes.controlled import Changed, each
+from workbench.probes.probe_basis import Base
+from workbench.probes.shapes import plainly
+from workbench.probes.small_changes import MAX_ROWS, OF_TWELVE, TIME
+from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
+from workbench.probes.variants import ProbeRow, Variant
+from workbench.probes.variants.own import MORE_KEYS
+
+SYMPATHY = change_variant(
+    "sympathy", "accept", "after a sentence that has 'sorry' or 'cannot' and refuses nothing",
+    "search for what a refusal does, such as 'I cannot help with', not for 'sorry' or 'cannot' alone",
+)  # fmt: skip
+NESTED = change_variant(
+    "nested-key", "accept", "with a further key that has an object, although it accepts one with a number",
+    "parse the JSON from its first brace, json.JSONDecoder().raw_decode, instead of cutting it at the first closing brace",
+)  # fmt: skip
+ARTICLE = change_variant(
+    "before-an-article", "accept", "before a sentence with the article a, although it accepts other sentences there",
+    'read the letter that is stated as the result, not the last one: "a" may be an article',
+)  # fmt: skip
+ARGUMENTS = change_variant(
+    "empty-arguments", "accept", "with an empty object of arguments for none, or none for an empty one",
+    "compare (call.get('arguments') or {}) on both sides", least=1,
+)  # fmt: skip
+CLOCK = change_variant(
+    "other-clock", "accept", "with its time on the other clock, of 12 or 24 hours, which the prompt allows",
+    "read both forms: hour % 12, and 12 more for pm; 12 am is 0:00 and 12 pm is 12:00", least=1,
+)  # fmt: skip
+SHOWN = change_variant(
+    "calculation-shown", "accept", "with its last step before the result, which the prompt allows",
+    "take the number after the last equals sign",
+)  # fmt: skip
+THOUGHT = change_variant(
+    "forbidden-in-thought", "accept", "after a thought that has what the row forbids, although thoughts are not judged",
+    "remove the think block before searching for what is forbidden",
+)  # fmt: skip
+ALIAS = change_variant(
+    "other-alias", "accept", "with another of the names that the row's column lists",
+    "strip each name after splitting the list",
+)  # fmt: skip
+OFFSET = change_variant(
+    "other-offset", "accept", "with the same instant in another time zone",
+    "compare datetimes with an offset as such: == compares instants, isoformat() compares texts",
+)  # fmt: skip
+IN_TEXT = change_variant(
+    "text-in-box", "accept", "with \\text{} around the result in its box, as models write it",
+    "remove \\text{...}, \\mathrm{...} and \\textbf{...} inside the box",
+)  # fmt: skip
+
+
+def neutral_changes(board: Board, base: Base) -> list[Family]:
+    """Families of accepted completions with a small change that has to be accepted too.
+
+    Args:
+        board: The grader; the texts are graded there.
+        base: What is accepted.
+    """
+    rows = [row for row in base.rows if row.accepted][:MAX_ROWS]
+    made = [
+        _sympathy(board, base, rows),
+        _nested(board, base, rows),
+        _article(board, base, rows),
+        (replace(ARGUMENTS, question=True), each(rows, _other_arguments)),
+        (CLOCK, _clock(board, base, rows)),
+        (SHOWN, each(rows, _shown)),
+        _thought(board, base, rows),
+        _aliases(rows),
+        _offsets(rows),
+        (replace(IN_TEXT, question=True), each(rows, _in_text)),
+    ]
+    return families_of_pairs(board, base, made)
+
+
+def _where_accepted(board: Board, base: Base, variant: Variant, changed: Sequence[Changed]) -> FlaggedPairs:
+    """The texts, flagged where their control is accepted: they change the meaning no more than it does."""
+    board.grade([(row.number, control) for row, control, _ in changed])
+    return variant, {
+        (row.number, text): base.rule.takes(board, row.number, control) for row, control, text in changed
+    }
+
+
+_OF_REFUSALS = re.compile(r"sorry|apolog|can(?:no|')?t\b|cannot|unable", re.IGNORECASE)
+_KIND = "It is good to hear from you.\n"
+_NO_REFUSALS = (
+    "I'm sorry to hear that you had trouble.\n",
+    "Sorry for the wait.\n",
+    "I cannot stress enough how useful this is.\n",
+)
+
+
+def _sympathy(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Completions after a kind sentence, if the source searches for refusals; after another sentence they have to be accepted."""
+    changed = [
+        (row, _KIND + text, sentence + text)
+        for row in rows
+        if any(_OF_REFUSALS.search(word) for word in row.mined.words)
+        for text in row.shortest_accepted()[:1]
+        for sentence in _NO_REFUSALS
+    ]
+    return _where_accepted(board, base, replace(SYMPATHY, question=True), changed)
+
+
+def _object_in(text: str) -> tuple[int, int, dict[str, Any]] | None:
+    """The first object of JSON in a text, and where it starts and ends; None without one."""
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return (start, end, value) if isinstance(value, dict) and value else None
+
+
+def _nested(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """An object with a further key whose value is an object; with a number it has to be accepted."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted():
+            if (found := _object_in(text)) is not None:
+                start, end, value = found
+                flat, nested = (
+                    text[:start] + json.dumps({**value, "more": more}, ensure_ascii=False) + text[end:]
+                    for more in (1, {"note": 1})
+                )
+                changed.append((row, flat, nested))
+    is_stated = all(MORE_KEYS.search(row.conversation) for row, *_ in changed)
+    return _where_accepted(board, base, replace(NESTED, question=not is_stated), changed)
+
+
+_MAY_EXPLAIN = re.compile(
+    r"\b(?:may|can|are free to)\b[^.\n]{0,30}\b(?:[st][ae]\w+ why|explain|reasons?|remarks?|comments?|add)\b",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"[B-H]")
+
+
+def _article(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """A sentence with the article a after the letter of another option; one without it has to be accepted there."""
+    changed: list[Changed] = []
+    for row in rows:
+        if any(
+            isinstance(value, str) and _LETTER.fullmatch(value.strip().upper()) and row.mined.names(name)
+            for name, value in row.columns.items()
+        ):
+            changed += [
+                (row, f"{text}\nThis is clear.", f"{text}\nThis is a clear case.")
+                for text in row.shortest_accepted()
+            ]
+    is_stated = all(_MAY_EXPLAIN.search(row.conversation) for row, *_ in changed)
+    return _where_accepted(board, base, replace(ARTICLE, question=not is_stated), changed)
+
+
+_NO_ARGUMENTS = re.compile(r'("name"\s*:\s*"[^"]*")(\s*\})')
+_EMPTY_ARGUMENTS = re.compile(r',\s*"(?:arguments|parameters)"\s*:\s*\{\s*\}')
+
+
+def _other_arguments(row: ProbeRow, text: str) -> Iterator[str]:
+    """A call in JSON without arguments in the other of the two usual forms."""
+    if _EMPTY_ARGUMENTS.search(text):
+        yield _EMPTY_ARGUMENTS.sub("", text, count=1)
+    elif "arguments" in row.conversation:
+        yield _NO_ARGUMENTS.sub(r'\1, "arguments": {}\2', text, count=1)
+
+
+_OF_24 = re.compile(r"(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour", re.IGNORECASE)
+
+
+def _other_clock(row: ProbeRow, text: str) -> Iterator[str]:
+    """The only time of a completion in the other form, if the prompt has both."""
+    times = [*TIME.finditer(text)]
+    if len(times) != 1 or not (OF_TWELVE.search(row.conversation) and _OF_24.search(row.conversation)):
+        return
+    found, hour = times[0], int(times[0][1])
+    if found[3]:
+        other = f"{hour % 12 + 12 * (found[3].lower() == 'p')}:{found[2]}"
+    else:
+        other = f"{hour % 12 or 12}:{found[2]} {'am' if hour < 12 else 'pm'}"
+    if hour <= 23:
+        yield text[: found.start()] + other + text[found.end() :]
+
+
+def _clock(board: Board, base: Base, rows: Sequence[ProbeRow]) -> dict[Pair, bool]:
+    """The texts with the other clock; only those of noon and midnight, if all others are accepted."""
+    pairs = each(rows, _other_clock)
+    board.grade(pairs)
+    special = {pair for pair in pairs if re.search(r"\b0?0:|\b12:", pair[1] or "")}
+    others = [pair for pair in pairs if pair not in special]
+    is_read = len(others) >= MIN_ROWS and base.rule.share(board, others) == 1
+    return dict.fromkeys(special, True) if is_read else pairs
+
+
+_MAY_SHOW = re.compile(
+    r"\b(?:may|can|are free to)\b[^.\n]{0,40}\b(?:show|write|include|give)\b[^.\n]{0,40}\b(?:steps?|sums?|calculation|working|equation)\b",
+    re.IGNORECASE,
+)
+_LAST_WHOLE = re.compile(r"(?<![\w.,/])\d{2,}(?=\W*\Z)")
+
+
+def _shown(row: ProbeRow, text: str) -> Iterator[str]:
+    """The last number of a completion as the result of a sum, if the prompt allows to show one."""
+    found = _LAST_WHOLE.search(text)
+    if found is not None and _MAY_SHOW.search(row.conversation):
+        yield f"{text[: found.start()]}{int(found[0]) - 3} + 3 = {text[found.start() :]}"
+
+
+_UNJUDGED = re.compile(
+    r"\bthink\w*\b[^.\n]{0,80}\b(?:not (?:judged|graded|counted|scored|checked)|ignored|free)\b",
+    re.IGNORECASE,
+)
+
+
+def _thought(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """A thought with a listed term that the completion lacks; with another thought it has to be accepted."""
+    changed: list[Changed] = []
+    for row in rows:
+        if "<think>" not in row.conversation and not _UNJUDGED.search(row.conversation):
+            continue
+        for text in row.shortest_accepted():
+            words = [
+                one
+                for name, value in row.columns.items()
+                if isinstance(value, list) and row.mined.names(name)
+                for one in value
+                if isinstance(one, str) and one and plainly(one) not in plainly(text)
+            ]
+            own = text.rpartition("</think>")[2].lstrip()
+            changed += [
+                (row, f"<think>Now to the task.</think>{own}", f"<think>Not {word}.</think>{own}")
+                for word in words[:3]
+            ]
+    is_stated = all(_UNJUDGED.search(row.conversation) for row, *_ in changed)
+    return _where_accepted(board, base, replace(THOUGHT, question=not is_stated), changed)
+
+
+_ANY_NAME = re.compile(r"\bany\b[^.\n]{0,40}\b(?:names?|forms?|spelling|alias\w*|will do)\b", re.IGNORECASE)
+
+
+def _aliases(rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Every other name of a text that lists several, one of which is the completion."""
+    pairs: dict[Pair, bool] = {}
+    some: list[ProbeRow] = []
+    for row in rows:
+        for name, value in row.columns.items():
+            names = (
+                [one.strip() for one in value.split(",")]
+                if isinstance(value, str) and row.mined.names(name)
+                else []
+            )
+            own = {plainly(text) for text in row.accepted}
+            if (
+                1 < len(names) <= 8
+                and any(plainly(one) in own for one in names)
+                and plainly(value) not in own
+            ):
+                some.append(row)
+                pairs |= {(row.number, one): True for one in names if plainly(one) not in own}
+    is_stated = bool(some) and all(_ANY_NAME.search(row.conversation) for row in some)
+    return replace(ALIAS, question=not is_stated), pairs
+
+
+_INSTANT = re.compile(r"(?<!\d)\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)")
+_ANY_OFFSET = re.compile(r"\bany (?:offset|(?:time )?zone)\b", re.IGNORECASE)
+
+
+def _offsets(rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """The instant of a completion, two hours east, and in UTC."""
+    pairs: dict[Pair, bool] = {}
+    is_stated = True
+    for row in rows:
+        for text in row.shortest_accepted():
+            found = _INSTANT.search(text)
+            if found is None:
+                continue
+            is_stated = is_stated and _ANY_OFFSET.search(row.conversation) is not None
+            instant = datetime.fromisoformat(found[0])
+            for hours in (2, 0):
+                other = instant.astimezone(timezone(timedelta(hours=hours))).isoformat()
+                if other != instant.isoformat():
+                    pairs[row.number, text.replace(found[0], other)] = True
+    return replace(OFFSET, question=not is_stated), pairs
+
+
+def _in_text(_: ProbeRow, text: str) -> Iterator[str]:
+    """Letters in a box, in an upright font there."""
+    yield re.sub(r"\\boxed\{\s*([A-Za-z]+)\s*\}", r"\\boxed{\\text{\1}}", text)
