@@ -208,6 +208,17 @@ def test_sides_that_are_not_graded_are_said(tmp_path):
         assert any("'rejected' are not graded" in note for note in samples.notes)
 
 
+def test_a_prediction_next_to_an_output_that_is_read_lazily_is_said(tmp_path):
+    """In memory it is the completion; on demand, columns keep the roles of their names."""
+    row = {"input": Q, "output": R, "prediction": A}
+    pd.DataFrame([row]).to_parquet(tmp_path / "x.parquet")
+    with pytest.warns(SamplesWarning, match="may be the reference of 'prediction'"):
+        lazy = wb.read_samples(tmp_path / "x.parquet", lazy=True)
+    assert lazy.completions() == [R]
+    (sample,) = wb.Samples([row])
+    assert (sample.thread.completion(), sample.reference) == (A, R)
+
+
 def test_a_tie_has_no_side_that_was_chosen():
     """Nothing is made up."""
     row = {"prompt": Q, "response_a": A, "response_b": B, "winner": "tie"}

@@ -13,7 +13,7 @@ import pandas as pd
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import data_in_text
-from workbench.data.samples.column_names import is_name_of, plain_name
+from workbench.data.samples.column_names import is_name_of, plain_name, prediction_beside
 from workbench.data.samples.columns import LISTED_NAMES, recognise
 from workbench.data.samples.envelopes import message_in, text_in
 from workbench.data.samples.plain import is_missing
@@ -162,28 +162,17 @@ def _without_copy(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tup
     return frame.drop(columns=[name]), [f"column {name!r} repeats 'chosen', and is left out"]
 
 
-_OF_MODELS = (
-    "prediction",
-    "pred",
-    "predicted_text",
-    "generated_text",
-    "generated_output",
-    "model_output",
-    "model_response",
-    "model_prediction",
-)
-"""Completions by their names, next to which an `output` may be the expected one."""
-
-
 def _with_predictions(
     frame: pd.DataFrame, columns: Mapping[str, str | None]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The rows with an `output` next to a prediction as the reference, unless the prediction was extracted from it."""
+    """The rows with an `output` next to a prediction as the reference.
+
+    Unchanged if the prediction was extracted from it, or if the rows have a reference.
+    """
     roles = _roles(frame, columns)
     name = roles.get("completion", "")
-    folded = {plain_name(str(other)): str(other) for other in frame.columns}
-    found = next((folded[plain_name(one)] for one in _OF_MODELS if plain_name(one) in folded), None)
-    if plain_name(name) not in ("output", "outputs") or found is None or found == name:
+    found = prediction_beside(name, list(map(str, frame.columns)))
+    if not found or "reference" in roles or "reference" in columns or _EXPECTED in frame.columns:
         return frame, []
     both = [
         (cell, said)
@@ -193,17 +182,14 @@ def _with_predictions(
     extracted = sum(isinstance(cell, str) and said.strip() in cell for cell, said in both)
     if not both or extracted * 2 > len(both):
         return frame, []
-    expected = (
-        "expected_output" if "reference" not in roles and "reference" not in columns else f"{name}_of_data"
-    )
-    if expected in frame.columns:
-        return frame, []
-    role = ", as the reference" if expected == "expected_output" else ""
     note = (
-        f"column {found!r} is read as the completion, and {name!r} as {expected!r}{role}; to grade {name!r}, map it: "
+        f"column {found!r} is read as the completion, and {name!r} as the reference, {_EXPECTED!r}; to grade {name!r}, map it: "
         f"columns={{'completion': {name!r}}}"
     )
-    return frame.rename(columns={name: expected}), [note]
+    return frame.rename(columns={name: _EXPECTED}), [note]
+
+
+_EXPECTED = "expected_output"
 
 
 _PIECE = 12

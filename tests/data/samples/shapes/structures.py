@@ -93,6 +93,7 @@ SECOND = {
     "names of an expected result": Held(jsonl({"model_input": Q, "model_output": A, "target_output": R}), WITH_REFERENCE),
     "an expected output next to a prediction": Held(jsonl({"input": Q, "outputs": [R], "pred": A}), [(Q, A, [R])], said=("to grade 'outputs'",)),
     "a prediction that was extracted": Held(jsonl({"input": Q, "output": f"I think: {A}", "prediction": A}), [(Q, f"I think: {A}", None)]),
+    "an output next to a prediction and a reference": Held(jsonl({"input": Q, "output": f"So, {A}", "prediction": "vltava", "answer": R}), [(Q, f"So, {A}", R)]),
     "an output next to a prediction, mapped": Held(jsonl({"input": Q, "output": A, "prediction": B}), ONE, columns={"completion": "output"}),
     "responses of an API as texts of CSV": Held(table("x.csv", {"PROMPT": Q, "RESPONSE": json.dumps({"choices": [{"messages": A}], "usage": {"total_tokens": 3}})}), ONE, said=("responses of an API",)),
     "pieces of a stream": Held(jsonl({"input": {"prompt": Q}, "output": ["The", " Vlt", "ava", "."], "status": "succeeded"}), ONE, said=("pieces",)),
