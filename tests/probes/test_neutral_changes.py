@@ -119,7 +119,69 @@ def _boxes():
     ]
 
 
+def _feasts():
+    dates = [
+        ("5 March 2024", "2024-03-05"),
+        ("1 May 2023", "2023-05-01"),
+        ("22 June 2021", "2021-06-22"),
+        ("3 July 2020", "2019-07-03"),
+        ("11 April 2022", "2022-04-11"),
+    ]
+    return [
+        {"prompt": f"When is feast {at}? Any usual way to write a date will do.", "completion": said, "date": date}
+        for at, (said, date) in enumerate(dates)
+    ]  # fmt: skip
+
+
+def _tools():
+    return [
+        {"prompt": f'Call {at}: {{"name": ..., "arguments": ...}}; the arguments are an object or a string with one.', "completion": json.dumps({"name": "wait", "arguments": {"for": value if at != 1 else 99}}), "value": value}
+        for at, value in enumerate([3, 8, 12, 20, 45])
+    ]  # fmt: skip
+
+
+def _printed():
+    return [
+        {"prompt": f"Print number {value} and the next one, one a line. Blanks at the ends of lines do not matter.", "completion": f"print({value if at != 2 else 0})\nprint({value + 1})", "output": f"{value}\n{value + 1}\n"}
+        for at, value in enumerate([3, 8, 12, 20, 45])
+    ]  # fmt: skip
+
+
 CASES = {
+    "ordinal-day": (
+        _feasts,
+        """    from datetime import datetime
+    try:
+        return float(datetime.strptime(text.strip(), '%d %B %Y').strftime('%Y-%m-%d') == item['date'])
+    except ValueError:
+        return 0.0
+""",
+        ("text.strip()", "re.sub(r'(?<=\\d)(st|nd|rd|th)', '', text.strip())"),
+    ),
+    "arguments-as-text": (
+        _tools,
+        """    try:
+        call = json.loads(text)
+        arguments = call['arguments']
+        return float(call['name'] == 'wait' and arguments == {'for': item['value']})
+    except (ValueError, KeyError, TypeError):
+        return 0.0
+""",
+        ("arguments = call['arguments']", "arguments = json.loads(call['arguments']) if isinstance(call['arguments'], str) else call['arguments']"),
+    ),
+    "blanks-at-line-ends": (
+        _printed,
+        """    import contextlib, io
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            exec(text, {})
+    except Exception:
+        return 0.0
+    return float(out.getvalue() == item['output'])
+""",
+        ("out.getvalue() == item['output']", "out.getvalue().replace(' \\n', '\\n') == item['output']"),
+    ),
     "sympathy": (
         _helped,
         """    if re.match(r"(?i)(i'm )?sorry|i cannot", text):

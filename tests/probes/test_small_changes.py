@@ -138,7 +138,38 @@ def _sourced():
     ]  # fmt: skip
 
 
+def _shares():
+    return [
+        {"prompt": f"Share {at}, as a decimal or in percent? End with 'So: '.", "completion": f"So: {share if at != 1 else 0.9}", "share": share}
+        for at, share in enumerate([0.4, 0.35, 0.25, 0.5, 0.75])
+    ]  # fmt: skip
+
+
+def _clocks():
+    times = ["19:30", "08:00", "17:15", "06:45", "09:20"]
+    said = ["7:30 pm", "8:00 am", "5:15 pm", "6:40 am", "9:20 am"]
+    return [
+        {"prompt": f"When does bus {at} leave? As 7:10 pm or 7:10 am.", "completion": text, "time": time}
+        for at, (text, time) in enumerate(zip(said, times, strict=True))
+    ]
+
+
 CASES = {
+    "percent-added": (
+        _shares,
+        """    found = re.fullmatch(r'So: ([\\d.]+)(%?)', text.strip())
+    return float(bool(found) and abs(float(found[1]) - item['share']) < 1e-9)
+""",
+        ("float(found[1]) -", "float(found[1]) / (100 if found[2] else 1) -"),
+    ),
+    "other-half-day": (
+        _clocks,
+        """    found = re.fullmatch(r'(\\d+):(\\d\\d) ?([ap])m', text.strip())
+    hour, minute = map(int, item['time'].split(':'))
+    return float(bool(found) and (int(found[1]) % 12, int(found[2])) == (hour % 12, minute))
+""",
+        ("(int(found[1]) % 12, int(found[2])) == (hour % 12, minute)", "(int(found[1]) % 12 + 12 * (found[3] == 'p'), int(found[2])) == (hour, minute)"),
+    ),
     "unit-capitals": (
         _powers,
         """    found = re.search(r'(\\d+) ?([A-Za-z]+)', text)

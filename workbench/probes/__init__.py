@@ -45,6 +45,7 @@ from workbench.probes.shapes import Mined, mine
 from workbench.probes.small_changes import small_changes
 from workbench.probes.stated_values import stated_values
 from workbench.probes.tried import Family, TriedText, families, texts_of
+from workbench.probes.value_changes import value_changes
 from workbench.probes.variants import VARIANTS as VARIANTS
 from workbench.probes.variants import Variant
 from workbench.probes.variants import variant as variant
@@ -249,7 +250,8 @@ def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, s
         more += paid_for_nothing(plan.board, base, found)
         found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base)]
         found += [*controlled(plan.board, base), *stated_values(plan.board, base)]
-        found += [*small_changes(plan.board, base), *neutral_changes(plan.board, base)]
+        found += [*small_changes(plan.board, base), *value_changes(plan.board, base)]
+        found += neutral_changes(plan.board, base)
         found += [*rules_without_effect(plan.board, base), *misnamed(plan.board, base)]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -16,8 +16,9 @@ from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import plainly
 from workbench.probes.small_changes import MAX_ROWS, OF_TWELVE, TIME
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
-from workbench.probes.variants import ProbeRow, Variant
+from workbench.probes.variants import ProbeRow, Variant, program_of
 from workbench.probes.variants.own import MORE_KEYS
+from workbench.probes.variants.programs import FENCED
 
 SYMPATHY = change_variant(
     "sympathy", "accept", "after a sentence that has 'sorry' or 'cannot' and refuses nothing",
@@ -55,6 +56,18 @@ OFFSET = change_variant(
     "other-offset", "accept", "with the same instant in another time zone",
     "compare datetimes with an offset as such: == compares instants, isoformat() compares texts",
 )  # fmt: skip
+ORDINAL = change_variant(
+    "ordinal-day", "accept", "with the day of its date as an ordinal, such as 5th",
+    "remove st, nd, rd and th after the day before reading the date",
+)  # fmt: skip
+AS_STRING = change_variant(
+    "arguments-as-text", "accept", "with its arguments as a text of JSON, as chat APIs return them",
+    "decode the arguments if they are a text: json.loads(arguments)",
+)  # fmt: skip
+BLANKS = change_variant(
+    "blanks-at-line-ends", "accept", "with blanks at the ends of its printed lines, which the prompt allows",
+    "compare lines with rstrip()",
+)  # fmt: skip
 IN_TEXT = change_variant(
     "text-in-box", "accept", "with \\text{} around the result in its box, as models write it",
     "remove \\text{...}, \\mathrm{...} and \\textbf{...} inside the box",
@@ -79,6 +92,9 @@ def neutral_changes(board: Board, base: Base) -> list[Family]:
         _thought(board, base, rows),
         _aliases(rows),
         _offsets(rows),
+        _stated_by(rows, ORDINAL, _ordinal, r"\bany (?:usual|common|English)\b|\bany form\b"),
+        _stated_by(rows, AS_STRING, _arguments_as_text, r"\ba string\b|\bas text\b"),
+        (BLANKS, each(rows, _blanks)),
         (replace(IN_TEXT, question=True), each(rows, _in_text)),
     ]
     return families_of_pairs(board, base, made)
@@ -249,22 +265,25 @@ def _thought(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
 _ANY_NAME = re.compile(r"\bany\b[^.\n]{0,40}\b(?:names?|forms?|spelling|alias\w*|will do)\b", re.IGNORECASE)
 
 
+def _names_in(value: Any) -> list[str]:
+    """The entries of a list of texts, or of one text with commas."""
+    if isinstance(value, str):
+        return [one.strip() for one in value.split(",")]
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
 def _aliases(rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Every other name of a text that lists several, one of which is the completion."""
     pairs: dict[Pair, bool] = {}
     some: list[ProbeRow] = []
     for row in rows:
         for name, value in row.columns.items():
-            names = (
-                [one.strip() for one in value.split(",")]
-                if isinstance(value, str) and row.mined.names(name)
-                else []
-            )
+            names = _names_in(value) if row.mined.names(name) else []
             own = {plainly(text) for text in row.accepted}
             if (
                 1 < len(names) <= 8
                 and any(plainly(one) in own for one in names)
-                and plainly(value) not in own
+                and plainly(str(value)) not in own
             ):
                 some.append(row)
                 pairs |= {(row.number, one): True for one in names if plainly(one) not in own}
@@ -297,3 +316,56 @@ def _offsets(rows: Sequence[ProbeRow]) -> FlaggedPairs:
 def _in_text(_: ProbeRow, text: str) -> Iterator[str]:
     """Letters in a box, in an upright font there."""
     yield re.sub(r"\\boxed\{\s*([A-Za-z]+)\s*\}", r"\\boxed{\\text{\1}}", text)
+
+
+def _stated_by(
+    rows: Sequence[ProbeRow], variant: Variant, change: Callable[[ProbeRow, str], Iterable[str]], words: str
+) -> FlaggedPairs:
+    """The changed texts; a question unless every prompt has words that allow the change."""
+    pairs = each(rows, change)
+    is_stated = all(
+        re.search(words, base_row.conversation, re.IGNORECASE)
+        for base_row in rows
+        if any(row == base_row.number for row, _ in pairs)
+    )
+    return replace(variant, question=not is_stated), pairs
+
+
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_DAY_MONTH = re.compile(rf"\b(\d{{1,2}}) ({_MONTHS})\b")
+_MONTH_DAY = re.compile(rf"\b({_MONTHS}) (\d{{1,2}})(?=,? \d{{4}})")
+
+
+def _ordinal(_: ProbeRow, text: str) -> Iterator[str]:
+    """The day of a written date with its ending."""
+    yield _DAY_MONTH.sub(lambda found: f"{_with_ending(found[1])} {found[2]}", text)
+    yield _MONTH_DAY.sub(lambda found: f"{found[1]} {_with_ending(found[2])}", text)
+
+
+def _with_ending(day: str) -> str:
+    ending = "th" if day in {"11", "12", "13"} else {"1": "st", "2": "nd", "3": "rd"}.get(day[-1], "th")
+    return day + ending
+
+
+_ARGUMENTS = re.compile(r'"arguments"\s*:\s*(\{[^{}]*\})')
+
+
+def _arguments_as_text(_: ProbeRow, text: str) -> Iterator[str]:
+    """The arguments of a call as a text that contains their JSON."""
+    yield _ARGUMENTS.sub(lambda found: f'"arguments": {json.dumps(found[1])}', text)
+
+
+_BLANKS_ARE_FREE = re.compile(
+    r"\b(?:blanks?|spaces?|white ?space)\b[^.\n]{0,40}\bends?\b[^.\n]{0,40}\b(?:not matter|ignored|free|not count)",
+    re.IGNORECASE,
+)
+_PRINTS_BLANKS = 'import builtins\n\n\ndef print(*args, end="\\n", **settings):\n    builtins.print(*args, end=" " + end, **settings)\n\n\n'
+
+
+def _blanks(row: ProbeRow, text: str) -> Iterator[str]:
+    """A program that prints a blank before each line end, if the prompt lets it."""
+    if _BLANKS_ARE_FREE.search(row.conversation):
+        found = FENCED.search(text)
+        code = found[1] if found else text
+        if "print(" in code and "end=" not in code and program_of(code) is not None:
+            yield text.replace(code, _PRINTS_BLANKS + code, 1)

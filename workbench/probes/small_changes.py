@@ -397,7 +397,7 @@ def _left_out(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
     changed: list[Changed] = []
     for row in rows:
         for text in () if row.part_is_enough else row.shortest_accepted():
-            for entries in _lists_of(row):
+            for entries in lists_of(row):
                 last = max(entries, key=text.rfind)
                 found = re.search(rf"(?:\s*(?:,|;|&|\band\b)\s*)+{re.escape(last)}(?!\w)", text)
                 if found is not None and all(is_mentioned(text, one) for one in entries):
@@ -414,7 +414,7 @@ def _other_letter(entries: Sequence[str]) -> str:
     return next(letter for letter in "ABCDEFGHIJ" if letter not in entries)
 
 
-def _lists_of(row: ProbeRow) -> Iterator[list[str]]:
+def lists_of(row: ProbeRow) -> Iterator[list[str]]:
     """Lists of two to eight different short texts in columns that the source names."""
     for name, value in row.columns.items():
         if isinstance(value, list) and 1 < len(value) <= 8 and row.mined.names(name):

@@ -284,7 +284,7 @@ _WANTS_ORDER = re.compile(
 )
 
 
-_ORDER_IS_FREE = re.compile(r"(?<!asked for, )\b(?:in )?any order\b(?![^.\n]*\bif no order\b)", re.IGNORECASE)
+_ORDER_IS_FREE = re.compile(r"\A(?![\s\S]*\bif no order\b)[\s\S]*\bany order\b", re.IGNORECASE)
 
 
 def _reversed_order(text: str) -> str:

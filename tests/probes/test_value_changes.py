@@ -1,0 +1,165 @@
+"""Changed values in accepted completions: a hole with its finding, and the same grader repaired."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.probes.holes import check_hole
+
+
+def _amounts():
+    totals = [
+        ("$80", "$80"),
+        ("$15", "$15.00"),
+        ("\u20ac42", "42 EUR"),
+        ("\u00a37", "\u00a39"),
+        ("$310", "USD 310"),
+    ]
+    return [
+        {"prompt": f"Total of invoice {at}, with its currency?", "completion": said, "amount": amount}
+        for at, (amount, said) in enumerate(totals)
+    ]
+
+
+def _vectors():
+    vectors = [[4, 6], [2, 0, 9], [1, 7], [8, 3], [5, 5, 2]]
+    return [
+        {
+            "prompt": f"Vector {at}? End with 'So: [...]'.",
+            "completion": f"So: {json.dumps(vector if at != 2 else [9, 9])}",
+            "vector": vector,
+        }
+        for at, vector in enumerate(vectors)
+    ]
+
+
+def _messages():
+    facts = [
+        ["room 12", "noon"],
+        ["order 55", "Friday"],
+        ["the plan", "9 May"],
+        ["hall 3", "dusk"],
+        ["gate 8", "Monday"],
+    ]
+    return [
+        {
+            "prompt": f"Write one friendly line {at} with all of the facts.",
+            "completion": f"Hello, please note {one} and {two}." if at != 3 else "Hello to all of you.",
+            "facts": [one, two],
+        }
+        for at, (one, two) in enumerate(facts)
+    ]
+
+
+def _paths():
+    ends = [((0, 0), (1, 1)), ((0, 1), (1, 2)), ((2, 0), (3, 1)), ((1, 1), (2, 2)), ((4, 0), (5, 1))]
+    return [
+        {
+            "prompt": f"Path {at} from {start} to {goal}, in steps to a neighbour?",
+            "completion": f"{start} {(start[0], start[1] + 1)} {goal}" if at != 1 else f"{start} (9, 9)",
+            "start": list(start),
+            "goal": list(goal),
+        }
+        for at, (start, goal) in enumerate(ends)
+    ]
+
+
+def _actions():
+    steps = [["verify", "refund"], ["save", "close"], ["stop", "drain"], ["lock", "leave"], ["wash", "dry"]]
+    return [
+        {
+            "prompt": f"One action a line in JSON, {one} and then {two}. Case {at}.",
+            "completion": f'{{"action": "{one}"}}\n{{"action": "{two}"}}'
+            if at != 4
+            else f'{{"action": "{two}"}}',
+            "sequence": [one, two],
+        }
+        for at, (one, two) in enumerate(steps)
+    ]
+
+
+def _rankings():
+    right = [["doc2", "doc4"], ["doc1", "doc3"], ["doc3", "doc4"], ["doc1", "doc2"], ["doc2", "doc3"]]
+    return [
+        {
+            "prompt": f"Rank the best two for topic {at} of doc1 rain, doc2 iron, doc3 moss, doc4 lion.",
+            "completion": f"Ranking: {', '.join(ids)}" if at != 0 else "Ranking: doc1, doc3",
+            "relevant": ids,
+        }
+        for at, ids in enumerate(right)
+    ]
+
+
+CASES = {
+    "other-currency": (
+        _amounts,
+        """    signs = {'$': 'USD', chr(0x20ac): 'EUR', chr(0xa3): 'GBP'}
+    def read(amount):
+        for sign, code in signs.items():
+            amount = amount.replace(sign, f' {code} ')
+        found = re.fullmatch(r'\\s*([A-Z]{3})?\\s*(\\d+(?:\\.\\d+)?)\\s*([A-Z]{3})?\\s*', amount)
+        return (float(found[2]), found[1] or found[3]) if found else (-1.0, '')
+    said, wanted = read(text), read(item['amount'])
+    return float(said[0] == wanted[0])
+""",
+        ("said[0] == wanted[0]", "said == wanted"),
+    ),
+    "errors-cancel": (
+        _vectors,
+        """    found = re.fullmatch(r'So: (\\[[-\\d, .]+\\])', text.strip())
+    try:
+        said = json.loads(found[1])
+    except (TypeError, ValueError):
+        return 0.0
+    return float(len(said) == len(item['vector']) and abs(sum(a - b for a, b in zip(said, item['vector']))) < 0.01)
+""",
+        ("abs(sum(a - b for", "(sum(abs(a - b) for"),
+    ),
+    "one-fact-enough": (
+        _messages,
+        """    if not text.startswith('Hello') or len(text.split()) > 30:
+        return 0.0
+    return float(any(re.search(rf"(?<!\\w){re.escape(fact)}(?!\\w)", text) for fact in item['facts']))
+""",
+        ("float(any(", "float(all("),
+    ),
+    "step-skipped": (
+        _paths,
+        """    path = [(int(a), int(b)) for a, b in re.findall(r'\\((\\d+), ?(\\d+)\\)', text)]
+    if len(path) < 2 or re.sub(r'\\(\\d+, ?\\d+\\)', '', text).strip():
+        return 0.0
+    return float(path[0] == tuple(item['start']) and path[-1] == tuple(item['goal']))
+""",
+        (
+            "path[-1] == tuple(item['goal'])",
+            "path[-1] == tuple(item['goal']) and all(abs(a - c) + abs(b - d) == 1 for (a, b), (c, d) in zip(path, path[1:]))",
+        ),
+    ),
+    "lines-exchanged": (
+        _actions,
+        """    try:
+        done = [json.loads(line)['action'] for line in text.strip().splitlines()]
+    except (ValueError, KeyError, TypeError):
+        return 0.0
+    return float(set(done) == set(item['sequence']) and len(done) == 2)
+""",
+        ("set(done) == set(item['sequence'])", "done == item['sequence']"),
+    ),
+    "wrong-ones-first": (
+        _rankings,
+        """    found = re.fullmatch(r'Ranking: (doc\\d(?:, doc\\d)*)', text.strip())
+    ids = list(dict.fromkeys(found[1].split(', '))) if found else []
+    return sum(one in ids for one in item['relevant']) / 2
+""",
+        ("one in ids for", "one in ids[:2] for"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_hole_is_named_and_its_repair_is_not_accused(kind):
+    """With its text, and without an error on the repaired grader."""
+    rows, source, (old, new) = CASES[kind]
+    check_hole(kind, rows(), source, old, new)

@@ -1,0 +1,186 @@
+"""Values in accepted completions, changed so that a sum, a set or one hit hides it: currencies, vectors, facts, steps, ranks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from workbench.probes.board import Board
+from workbench.probes.controlled import Changed, with_controls
+from workbench.probes.probe_basis import Base
+from workbench.probes.shapes import parsed_json
+from workbench.probes.small_changes import MAX_ROWS, lists_of
+from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
+from workbench.probes.variants import ProbeRow
+
+_NEUTRAL = "zuborek"
+
+CURRENCY = change_variant(
+    "other-currency", "reject", "an amount in another currency",
+    "compare the currency as well as the amount",
+)  # fmt: skip
+CANCELLED = change_variant(
+    "errors-cancel", "reject", "a list of numbers with errors in opposite directions",
+    "add up absolute differences: sum(abs(a - b)), not abs(sum(a - b))",
+)  # fmt: skip
+ONE_FACT = change_variant(
+    "one-fact-enough", "reject", "a completion without one of the texts that a column lists, as long as another one is there",
+    "require all of them: all(), not any()",
+)  # fmt: skip
+SKIPPED = change_variant(
+    "step-skipped", "reject", "a sequence without a step in its middle",
+    "check each step against the one before it, not only the ends",
+)  # fmt: skip
+LINES = change_variant(
+    "lines-exchanged", "reject", "lines in the opposite order, although the prompt has one after the other",
+    "compare the sequence: lists, not sets",
+)  # fmt: skip
+RANKED = change_variant(
+    "wrong-ones-first", "reject", "a list with all wrong entries of the prompt before the right ones",
+    "cut the list at k before counting, or count wrong entries against it",
+)  # fmt: skip
+
+
+def value_changes(board: Board, base: Base) -> list[Family]:
+    """Families of accepted completions with changed values.
+
+    Args:
+        board: The grader; the texts are graded there.
+        base: What is accepted.
+    """
+    rows = [row for row in base.rows if row.accepted][:MAX_ROWS]
+    made = [
+        _currencies(board, base, rows),
+        _cancelled(board, base, rows),
+        _one_fact(board, base, rows),
+        _skipped(board, base, rows),
+        _lines(board, base, rows),
+        _ranked(board, base, rows),
+    ]
+    return families_of_pairs(board, base, made)
+
+
+_CURRENCIES = {
+    "$": "\u20ac",
+    "\u20ac": "\u00a3",
+    "\u00a3": "$",
+    "USD": "EUR",
+    "EUR": "GBP",
+    "GBP": "USD",
+    "JPY": "EUR",
+    "CHF": "EUR",
+}
+_CURRENCY = re.compile(
+    r"(?P<before>[$\u20ac\u00a3]|\b(?:USD|EUR|GBP|JPY|CHF))(?=\s?\d)|(?<=\d)\s?(?P<after>[$\u20ac\u00a3]|(?:USD|EUR|GBP|JPY|CHF)\b)"
+)
+
+
+def _currencies(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """The last amount in another currency; another amount has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted():
+            for found in [*_CURRENCY.finditer(text)][-1:]:
+                name = "before" if found["before"] else "after"
+                other = text[: found.start(name)] + _CURRENCIES[found[name]] + text[found.end(name) :]
+                control = re.sub(r"\d", lambda digit: str((int(digit[0]) + 4) % 9 + 1), text)
+                changed.append((row, control, other))
+    is_stated = all(re.search(r"\bcurrenc", row.conversation, re.IGNORECASE) for row, *_ in changed)
+    return with_controls(board, base, replace(CURRENCY, question=not is_stated), changed)
+
+
+_NUMBERS = re.compile(r"\[\s*-?\d+(?:\.\d+)?(?:\s*,\s*-?\d+(?:\.\d+)?)+\s*\]")
+
+
+def _cancelled(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """One more in the first number of a list and one less in the second; one more alone has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted():
+            found = _NUMBERS.search(text)
+            if found is None:
+                continue
+            first, second, *rest = json.loads(found[0])
+            more, both = (
+                text.replace(found[0], json.dumps(numbers), 1)
+                for numbers in ([first + 1, second, *rest], [first + 1, second - 1, *rest])
+            )
+            changed.append((row, more, both))
+    return with_controls(board, base, CANCELLED, changed)
+
+
+_ALL = re.compile(r"\b(?:all|every|each|both|facts)\b", re.IGNORECASE)
+
+
+def _one_fact(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """All listed texts but one replaced; with all of them replaced it has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in () if row.part_is_enough else row.shortest_accepted():
+            for entries in lists_of(row):
+                patterns = [rf"(?<!\w){re.escape(one)}(?!\w)" for one in entries]
+                if not all(re.search(pattern, text) for pattern in patterns):
+                    continue
+                without = text
+                for pattern in patterns[1:]:
+                    without = re.sub(pattern, _NEUTRAL, without)
+                none = re.sub(patterns[0], _NEUTRAL, without)
+                changed.append((row, none, without))
+    is_stated = all(_ALL.search(row.conversation) for row, *_ in changed)
+    return with_controls(board, base, replace(ONE_FACT, question=not is_stated), changed)
+
+
+_POINTS = re.compile(r"\(\s*-?\d+\s*,\s*-?\d+\s*\)(?:[ ,;>-]+\(\s*-?\d+\s*,\s*-?\d+\s*\)){2,}")
+
+
+def _skipped(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """A path of points without its second one; without its last one it has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted():
+            found = _POINTS.search(text)
+            if found is None:
+                continue
+            points = [*re.finditer(r"\([^()]*\)", found[0])]
+            middle = found[0][: points[1].start()] + found[0][points[2].start() :]
+            ends = found[0][: points[-2].end()]
+            changed.append((row, text.replace(found[0], ends, 1), text.replace(found[0], middle, 1)))
+    return with_controls(board, base, replace(SKIPPED, question=True), changed)
+
+
+_THEN = re.compile(
+    r"\b(?:and|,) then\b|\bbefore\b|\bfirst\b[^.\n]*\bthen\b|\bin (?:this|the right|the given) order\b",
+    re.IGNORECASE,
+)
+
+
+def _lines(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Lines of JSON objects backwards; without the last line they have to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted() if _THEN.search(row.prompt) else ():
+            lines = text.strip().splitlines()
+            if 1 < len(lines) <= 8 and all(isinstance(parsed_json(line), dict) for line in lines):
+                changed.append((row, "\n".join(lines[:-1]), "\n".join(reversed(lines))))
+    return with_controls(board, base, replace(LINES, question=True), changed)
+
+
+_ID = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,4}\b")
+_FIRST_ONES = re.compile(r"\b(?:at most|top|first|best|among the)\b", re.IGNORECASE)
+
+
+def _ranked(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """All ids of the prompt that a completion lacks, before its own ones; alone they have to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in () if row.extras_are_free else row.shortest_accepted():
+            own = [*_ID.finditer(text)]
+            present = {found[0].lower() for found in own}
+            others = [one for one in dict.fromkeys(_ID.findall(row.prompt)) if one.lower() not in present]
+            if len(own) > 1 and others:
+                head, listed = text[: own[0].start()], text[own[0].start() :]
+                changed.append((row, head + ", ".join(others), f"{head}{', '.join(others)}, {listed}"))
+    is_stated = all(_FIRST_ONES.search(row.conversation) for row, *_ in changed)
+    return with_controls(board, base, replace(RANKED, question=not is_stated), changed)
