@@ -21,6 +21,18 @@ def short(completions, **kwargs):
 SETTINGS = {"progress": False, "rows": 8, "tries": 20}
 
 
+def test_rows_have_the_variables_of_promptfoo(tmp_path):
+    """A config is probed as `workbench open` says: its assertions get the columns that their templates name."""
+    config = {
+        "prompts": ["{{q}}"],
+        "defaultTest": {"assert": [{"type": "icontains", "value": "{{ river | trim }}"}]},
+    }
+    (tmp_path / "promptfooconfig.yaml").write_text(json.dumps(config))
+    rows, text = made_rows(wb.read_graders(tmp_path / "promptfooconfig.yaml"))
+    assert rows[0].thread.metadata["river"] == rows[0].reference
+    assert "'river'" in text
+
+
 def test_a_path_is_probed_on_made_rows(tmp_path):
     """The result states that rows were made, and of which columns."""
     (tmp_path / "reward.py").write_text(NEAR)
@@ -42,7 +54,7 @@ def test_one_reward_of_several_is_named(tmp_path):
 
 def test_an_import_path_is_probed():
     """A function that is installed, called in this process."""
-    assert wb.probe("tests.probes.test_made_rows:_constant", **SETTINGS).grader == "_constant"
+    assert wb.probe("tests.probes.test_probe_rows:_constant", **SETTINGS).grader == "_constant"
 
 
 def _constant(completions, **kwargs):  # a reward as trainers call it

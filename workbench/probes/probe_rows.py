@@ -27,6 +27,7 @@ from workbench.graders import CustomGrader, FunctionGrader
 from workbench.graders.capture.analysis import columns_read
 from workbench.graders.combine import ForRows
 from workbench.graders.serialization import parts
+from workbench.graders.text.promptfoo import PromptfooAssertion
 from workbench.probes.shapes import Mined
 from workbench.report.settings import label_column
 from workbench.run.suite import Suite
@@ -147,15 +148,18 @@ def _named(grader: Any) -> Iterator[str]:
 
 
 def _in_templates(grader: Any) -> Iterator[str]:
-    """Columns in OpenAI's templates, such as `{{ item.sum }}`; none of a grader without a spec."""
+    """Columns in OpenAI's templates, such as `{{ item.sum }}`, and in promptfoo's, `{{ sum }}`; none of a grader without a spec."""
     try:
         text = json.dumps(grader.spec())
     except (WorkbenchError, TypeError, ValueError):
         return
     yield from _ITEM.findall(text)
+    if isinstance(grader, PromptfooAssertion):
+        yield from (name for name in _VARIABLE.findall(text) if name != "env")
 
 
 _ITEM = re.compile(r"\{\{\s*item\.([A-Za-z_]\w*)")
+_VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)(?=[^\w.(])")
 
 
 def _parameters(grader: Any) -> Iterator[str]:

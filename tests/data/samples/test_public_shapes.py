@@ -130,6 +130,18 @@ def test_items_of_the_responses_api_are_turns_with_calls():
     assert mapped[0].thread.completion() == A
 
 
+def test_texts_without_roles_are_no_turns_next_to_a_prompt_and_a_completion():
+    """A `conversation` of plain texts repeats the chat messages of the prompt, for a grader that reads it."""
+    asked = [USER, {"role": "assistant", "content": "Which land?"}, {"role": "user", "content": "Any."}]
+    (sample,) = wb.read_samples(
+        [{"prompt": asked, "completion": A, "conversation": [Q, "Which land?", "Any."], "reference": [R]}]
+    )
+    assert [turn.content for turn in sample.thread.get_turns()] == [Q, "Which land?", "Any.", A]
+    assert sample.thread.metadata["conversation"] == [Q, "Which land?", "Any."]
+    (alone,) = wb.read_samples([{"conversation": [Q, A]}])
+    assert turns([alone]) == PLAIN
+
+
 def test_calls_of_sharegpt_are_tool_calls():
     """LLaMA-Factory writes them as JSON text, and their answers as observations."""
     chat = [
@@ -194,6 +206,17 @@ def test_sides_that_are_not_graded_are_said(tmp_path):
     assert len(read) == 1
     for samples in (lazy, beside):
         assert any("'rejected' are not graded" in note for note in samples.notes)
+
+
+def test_a_prediction_next_to_an_output_that_is_read_lazily_is_said(tmp_path):
+    """In memory it is the completion; on demand, columns keep the roles of their names."""
+    row = {"input": Q, "output": R, "prediction": A}
+    pd.DataFrame([row]).to_parquet(tmp_path / "x.parquet")
+    with pytest.warns(SamplesWarning, match="may be the reference of 'prediction'"):
+        lazy = wb.read_samples(tmp_path / "x.parquet", lazy=True)
+    assert lazy.completions() == [R]
+    (sample,) = wb.Samples([row])
+    assert (sample.thread.completion(), sample.reference) == (A, R)
 
 
 def test_a_tie_has_no_side_that_was_chosen():
@@ -275,7 +298,7 @@ def test_a_batch_without_prompts_says_so():
 )
 def test_long_texts_are_looked_at_once(text):
     """They are what the model wrote; a pattern that tries again from each character would not come to an end."""
-    samples = wb.Samples([{"prompt": Q, "completion": text, "model_reply": text}])
+    samples = wb.Samples([{"prompt": Q, "completion": text, "given_reply": text}])
     assert samples[0].thread.completion() == text
     assert isinstance(samples.notes, tuple)
 
@@ -457,9 +480,9 @@ class TestProposals:
     @pytest.mark.parametrize(
         "row",
         [
-            {**ODD, "asked_question": Q, "model_reply": A},
-            {"model_reply": A, **ODD, "asked_question": Q},
-            {"expected_answer": R, "model_reply": A, "asked_question": Q, **ODD},
+            {**ODD, "asked_question": Q, "given_reply": A},
+            {"given_reply": A, **ODD, "asked_question": Q},
+            {"expected_answer": R, "given_reply": A, "asked_question": Q, **ODD},
         ],
     )
     def test_a_proposal_that_is_followed_reads_right(self, row):
@@ -495,18 +518,18 @@ class TestProposals:
     )
     def test_no_ids_numbers_times_or_truth_values(self, cells):
         """Even under a name that speaks for it."""
-        assert not could_be_read("model_reply", "completion", lambda _: cells)
-        assert not proposed(["model_reply"], lambda _: cells, roles=("completion",), taken=())
+        assert not could_be_read("given_reply", "completion", lambda _: cells)
+        assert not proposed(["given_reply"], lambda _: cells, roles=("completion",), taken=())
 
     def test_the_shell_is_told_in_its_own_syntax(self, tmp_path, capsys):
         """Words that can be typed behind the command."""
         from workbench.cli import main
 
-        (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": Q, "model reply": A}))
+        (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": Q, "given reply": A}))
         wb.save([wb.Contains(expected="x")], tmp_path / "graders.json")
         assert main(["run", str(tmp_path / "graders.json"), str(tmp_path / "rows.jsonl")]) == 3
         said = capsys.readouterr().err
-        assert "--columns 'completion=model reply'" in said
+        assert "--columns 'completion=given reply'" in said
         assert "columns={" not in said
 
 
@@ -619,7 +642,7 @@ class TestTextsOfMessages:
     @pytest.mark.parametrize("form", [repr, json.dumps])
     def test_a_repr_or_json_that_cannot_be_read_is_an_answer_as_it_stands(self, form):
         """No completion fails its row by how it begins, whether the column is one of messages or of texts."""
-        cut = str(np.array([SAID, SAID], dtype=object))
+        cut = str(np.array([SAID, SAID], dtype=object)).replace("\n", " ...\n")
         deep = "[{'role': 'assistant', 'content': " + "[" * 50_000 + "]" * 50_000 + "}]"
         code = "[{'role': 'user', 'content': 'a'}] is the list you asked for, with f(x)"
         nested = json.dumps([{"role": "assistant", "content": A, "x": json.loads("[" * 150 + "]" * 150)}])

@@ -10,7 +10,7 @@ from workbench.analysis.labels import is_label
 from workbench.core.display_text import one_line
 from workbench.core.errors import SamplesError, SamplesWarning, WorkbenchError
 from workbench.data.samples import Samples, as_samples, read_samples
-from workbench.data.samples.columns import UnmappedError
+from workbench.data.samples.column_errors import UnmappedError
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import PEEKED, proposed
 from workbench.data.samples.row_drawing import written_column

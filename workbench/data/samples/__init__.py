@@ -38,7 +38,7 @@ def read_samples(
 
     Args:
         path_or_data: A path, or rows in memory. Files: JSON in every form (lines, a list, one document), CSV with any separator,
-            Parquet, Arrow, Excel, inspect logs, also as .gz or .zst; a folder of Parquet files (in the order of their paths; folders
+            Parquet, Arrow, Excel, inspect logs, also as .gz, .bz2 or .zst; a folder of Parquet files (in the order of their paths; folders
             named `key=value` make a column); "-" is standard input, JSON Lines. CSV cells are read as text without
             conversion; an empty one is missing. Only regular files are read. In memory: a frame of pandas, Polars or Dask, an
             Arrow table, a DuckDB relation, a Hugging Face Dataset, a dict of columns, or an iterable of dicts, StringThreads,

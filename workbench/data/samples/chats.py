@@ -24,7 +24,7 @@ _SPEAKERS = {
 }
 """Speaker name in lower case to the role of OpenAI's messages."""
 
-_SENDERS = ("sender", "speaker", "author")
+_SENDERS = ("sender", "speaker", "author", "source")
 """Keys of a message's speaker in exports of chats."""
 
 _LANGCHAIN = frozenset({"ai", "chat", "function", "human", "system", "tool"})
@@ -39,6 +39,13 @@ _MAX_REPR = 1_000_000
 """Maximum characters of a Python repr: `ast.literal_eval` takes about 100 bytes for each."""
 _MAX_DEPTH = 100
 """Maximum levels of brackets in a Python repr."""
+
+_TEXT = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+"""A text inside of a Python repr."""
+_BETWEEN = re.compile(r"(?<=[\]})])\s+(?=[\[{])")
+"""Where numpy's repr has no comma between lists and objects."""
+
+_ARRAY_END = re.compile(r"(?<=\])\s*(?:,\s*dtype=\w+\s*)?\)")
 
 _NAMES_A_SPEAKER = re.compile(r"""(['"])(?:role|from|message\.role|type)\1\s*:""")
 _REPR_OF_CHAT = re.compile(r"\s*\[\s*\{\s*'(?:role|content|from|value|parts)'\s*:")
@@ -144,9 +151,22 @@ def data_in_text(text: str) -> Any:
             raise ValueError(f"not JSON ({error})") from None
         reason = str(error)
     try:
-        return ast.literal_eval(text.strip())
+        return ast.literal_eval(_with_commas(text.strip()))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         raise ValueError(f"not JSON ({reason})") from None
+
+
+def _with_commas(text: str) -> str:
+    """A repr with the commas that numpy omits between elements, and without the `array(...)` around them."""
+    pieces = _TEXT.split(text)
+    has_arrays = any("array(" in between for between in pieces[::2])
+    for at in range(0, len(pieces), 2):
+        between = pieces[at]
+        if has_arrays:
+            between = _ARRAY_END.sub("", between.replace("array(", ""))
+        is_gap = 0 < at < len(pieces) - 1 and not between.strip()
+        pieces[at] = ", " if is_gap else _BETWEEN.sub(", ", between)
+    return "".join(pieces)
 
 
 def _depth(text: str) -> int:
@@ -221,7 +241,10 @@ def _of_message(message: Mapping[str, Any]) -> list[Any] | None:
         flat = {key.removeprefix("message."): part for key, part in message.items()}
         return _named(flat)
     inner = message.get("message")
-    return _of_message(inner) if set(message) == {"message"} and isinstance(inner, Mapping) else None
+    is_wrapped = (
+        set(message) == {"message"} or {"message", "finish_reason"} <= message.keys()
+    )  # an API's choice
+    return _of_message(inner) if is_wrapped and isinstance(inner, Mapping) else None
 
 
 def _sender(message: Mapping[str, Any]) -> str | None:

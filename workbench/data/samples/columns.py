@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
+from workbench.data.samples.column_errors import USABLE, listing, no_usable
 from workbench.data.samples.column_names import ROLES, VERDICT_NAMES, plain_name
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
@@ -14,16 +15,22 @@ from workbench.data.samples.proposals import (
     are_chats,
     are_completions,
     are_conversations,
+    are_lists_of_texts,
+    are_records,
     are_requests,
     are_texts,
     are_user_turns,
     are_verdicts,
+    composed,
     could_be_read,
-    mapping_text,
-    nested_texts,
-    proposed,
-    several_for,
+    only_chat,
 )
+
+_LISTS = (
+    "completions", "responses", "generations", "samples", "predictions", "summaries", "candidates", "modelOutput", "result",
+    "output_list", "rollouts",
+)  # fmt: skip
+"""Names of columns of completions that count only if they contain lists of them, or responses of an API."""
 
 _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
     "messages": (
@@ -32,19 +39,7 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
     ),
     "prompt": (("body", "modelInput"), are_requests),
     "completion": (
-        (
-            "completions",
-            "responses",
-            "generations",
-            "samples",
-            "predictions",
-            "summaries",
-            "candidates",
-            "modelOutput",
-            "result",
-            "output_list",
-            "rollouts",
-        ),
+        _LISTS,
         are_completions,
     ),
     "reference": (("labels",), are_texts),
@@ -52,19 +47,9 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
 """Role to names that count only if the first cells have the required content, with the check for that content."""
 
 _LONE_CHATS = (
-    "items",
-    "turns",
-    "trajectory",
-    "traj",
-    "transcript",
-    "thread",
-    "chat_messages",
-    "message_list",
-    "history",
-    "dialogs",
-    "rounds",
+    "items", "turns", "trajectory", "traj", "transcript", "thread", "chat_messages", "message_list", "history", "dialogs", "rounds",
     "data",
-)
+)  # fmt: skip
 """Names of columns that are the conversation if they contain messages and no other column has a prompt or a completion."""
 
 _LONE_PROMPTS = ("context_messages", "context", "chat_history", "conversation_history", "history")
@@ -84,14 +69,17 @@ RIGHT_OPTIONS = frozenset(
 )  # fmt: skip
 """Columns that name the right one of several options, as `plain_name` returns them."""
 
-COMPLETION_NAMES = frozenset(
-    plain_name(name) for name in (*ROLES["completion"], *_BY_CONTENT["completion"][0])
-)
+LISTED_NAMES = frozenset(map(plain_name, (*_LISTS, "outputs", "model_outputs"))) - {
+    "modeloutput",
+    "result",
+}
+"""Known names of columns with lists of completions, as `plain_name` returns them."""
+
+COMPLETION_NAMES = frozenset(plain_name(name) for name in (*ROLES["completion"], *_LISTS))
 """Known names of columns with model completions, as `plain_name` returns them."""
 
 _BATCH_COLUMNS = frozenset({"custom_id", "response"})
 _RESULT_COLUMNS = frozenset({"custom_id", "result"})
-_USABLE = ("messages", "instruction", "prompt", "completion")
 # A column with another role may also be the id or the group.
 _SHAREABLE = ("id", "group")
 
@@ -151,8 +139,8 @@ def recognise(
     if not mapping.get("instruction") and not _leads(matched, mapping):
         matched["instruction"] = None
     by_role = {role: name for role, name in matched.items() if name is not None}
-    if names and not any(role in by_role for role in _USABLE):
-        raise _no_usable(names, source, peek)
+    if names and not any(role in by_role for role in USABLE):
+        raise no_usable(names, source, peek)
     return by_role
 
 
@@ -175,9 +163,31 @@ def _match_by_content(
         if role in mapping or matched[role]:
             continue
         name = _match(candidates, free)
-        if name is not None and is_fitting(peek(name)):
+        if name is None or not is_fitting(peek(name)):
+            continue
+        if (
+            plain_name(name) == "candidates"
+            and not matched["prompt"]
+            and not matched["messages"]
+            and are_lists_of_texts(peek(name))
+        ):
+            continue  # they may be options, of which one is right
+        # Texts without roles are turns only if no other columns have the prompt and the completion.
+        if role != "messages" or are_chats(peek(name)) or not (matched["prompt"] and matched["completion"]):
             matched[role] = name
+    asked = matched["prompt"]
+    if (
+        "prompt" not in mapping
+        and asked is not None
+        and plain_name(asked) == "user"
+        and are_records(peek(asked))
+    ):
+        matched["prompt"] = _match(ROLES["prompt"], [name for name in free if name != asked])
     _match_lone(matched, mapping, free, peek)
+    if "reference" not in mapping and not matched["reference"]:
+        matched["reference"] = composed(
+            "reference", [name for name in free if name != matched["completion"]], peek
+        )
     if "reference" not in mapping and (label := verdict_column(matched, peek)):
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != label])
 
@@ -186,21 +196,26 @@ def _match_lone(
     matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
 ) -> None:
     """Assign columns whose names are ambiguous unless other columns decide."""
-    spoken = {role for role in _USABLE if matched[role] or role in mapping}
+    spoken = {role for role in USABLE if matched[role] or role in mapping}
     if not spoken:
-        matched["messages"] = next(filter(None, (_lone_chat(name, free, peek) for name in _LONE_CHATS)), None)
+        named = next(filter(None, (_lone_chat(name, free, peek) for name in _LONE_CHATS)), None)
+        matched["messages"] = named or only_chat(free, peek)
     if not spoken & {"messages", "prompt", "instruction"}:
         asked = _match(_LONE_PROMPTS, [name for name in free if name != matched["messages"]])
-        if (
-            asked is not None
-            and not matched["messages"]
-            and _is_asked(peek(asked), is_named=asked == "history")
-        ):
-            matched["prompt"] = asked
+        if matched["messages"]:
+            asked = None
+        elif asked is None or not _is_asked(peek(asked), is_named=asked == "history"):
+            asked = only_chat(free, peek, is_prompt=True) if "prompt" not in mapping else None
+        matched["prompt"] = asked or matched["prompt"]
+    is_asked = any(matched[role] or role in mapping for role in ("messages", "prompt", "instruction"))
+    if not is_asked:
+        matched["prompt"] = composed("prompt", free, peek)
     if spoken & {"completion", "messages"} or matched["messages"] or "reference" in mapping:
         return
     answer = _answer_beside_reference(matched, free, peek) or _solution_of_task(matched, free, peek)
     answer = answer or _result_of_prompt(matched, free, peek)
+    if "completion" not in mapping:
+        answer = answer or composed("completion", free, peek)
     if answer is not None:
         matched["completion"] = answer
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != answer])
@@ -214,7 +229,8 @@ def _is_asked(cells: Sequence[Any], *, is_named: bool) -> bool:
 def _lone_chat(name: str, names: Sequence[str], peek: Peek) -> str | None:
     """The column of a name, if it contains messages; texts as turns count for `data` and `history`."""
     found = _match((name,), names)
-    is_fitting = are_conversations if name in ("data", "history") else are_chats
+    has_candidates = any(plain_name(other) in LISTED_NAMES for other in names)
+    is_fitting = are_conversations if name in ("data", "history") and not has_candidates else are_chats
     return found if found is not None and is_fitting(peek(found)) else None
 
 
@@ -235,8 +251,10 @@ def _answer_beside_reference(
 
 
 def _result_of_prompt(matched: Mapping[str, str | None], names: Sequence[str], peek: Peek) -> str | None:
-    """The column `result` or `reply` next to a prompt, if its cells are texts other than ids, numbers and verdicts."""
-    found = _match(("result", "reply"), names) if matched["prompt"] or matched["instruction"] else None
+    """The column `pred`, or next to a prompt `result` or `reply`, if its cells are texts other than ids, numbers and verdicts."""
+    found = _match(("pred",), names)
+    if found is None and (matched["prompt"] or matched["instruction"]):
+        found = _match(("result", "reply"), names)
     if found is None or not are_texts(peek(found)) or are_verdicts(peek(found), ()):
         return None
     return found if could_be_read(found, "completion", peek) else None
@@ -295,6 +313,11 @@ def check_names(columns: Sequence[Any], source: str = "") -> list[str]:
         )
     names = [str(name) for name in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
+    if "" in map(str.strip, twice):
+        raise SamplesError(
+            f"{sum(not name.strip() for name in names)} columns have no name", where=source, found=listing(names), expected="a name for every column",
+            hint="if the header has two lines, or a title is above it, keep one line with a name for every column",
+        )  # fmt: skip
     if twice:
         raise SamplesError(
             "two columns have the same name",
@@ -332,7 +355,7 @@ def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], sour
             raise SamplesError(
                 f"there is no column {name!r} for the role {role!r}",
                 where=source,
-                found=_listing(names),
+                found=listing(names),
                 expected=f"a column {name!r}",
                 hint=_closest(str(name), names),
             )
@@ -350,91 +373,6 @@ def _closest(wrong: str, names: Sequence[str]) -> str:
     return did_you_mean(wrong, names) or "map a role to one of these columns"
 
 
-class UnmappedError(SamplesError):
-    """No column of the data has a role that rows can be made of.
-
-    Attributes:
-        names: The columns.
-    """
-
-    def __init__(self, what: str, names: Sequence[str], **details: str) -> None:
-        super().__init__(what, **details)
-        self.names = tuple(names)
-
-
-def _no_usable(names: Sequence[str], source: str, peek: Peek | None) -> UnmappedError:
-    separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
-    found = proposed(names, peek, roles=("prompt", "completion"), taken=()) if peek is not None else {}
-    return UnmappedError(
-        "no column contains a prompt, a completion or messages",
-        names,
-        where=source,
-        found=_listing(names),
-        expected=_one_of(*_USABLE),
-        hint=f"the file seems to be separated by {separator!r}, not by commas"
-        if separator
-        else _way_out(found)
-        if "completion" in found or "prompt" in found
-        else "map the columns with the prompts and the completions: columns={'prompt': ..., 'completion': ...}",
-    )
-
-
-def _one_of(*roles: str) -> str:
-    """The most frequent names of some roles."""
-    return "one of " + ", ".join(name for role in roles for name in ROLES[role][:_NAMED]) + " and others"
-
-
-_NAMED = 8
-"""Names of a role that an error lists."""
-
-
-def _way_out(found: Mapping[str, str]) -> str:
-    """The hint if there is no column of completions: a proposal, or a request to map one."""
-    if "completion" in found:
-        return f"if their content matches, map them: {mapping_text(found)}"
-    return "if the rows have no completions yet, generate them first; else map their column: columns={'completion': ...}"
-
-
 def every_role(columns: Mapping[str, str]) -> dict[str, str | None]:
     """Every role to its column or None, so that a part of the data does not recognise another column for it."""
     return {role: columns.get(role) for role in ROLES}
-
-
-def no_completion(names: Sequence[str], roles: Mapping[str, str], source: str, peek: Peek) -> SamplesError:
-    """The error for samples of which neither messages nor a completion column was recognised or mapped."""
-    found = proposed(names, peek, roles=("completion",), taken=tuple(roles.values()))
-    return SamplesError(
-        "no column was recognised as the completion, which is what graders score",
-        where=source,
-        found=_listing(names),
-        expected=_one_of("completion", "messages"),
-        hint=_way_out(found) if found else _among(names, peek, taken=tuple(roles.values())),
-    )
-
-
-def _among(names: Sequence[str], peek: Peek, taken: Sequence[str]) -> str:
-    """The hint if several columns, or texts in their objects, may be the completion, or none."""
-    found = several_for("completion", names, peek, taken=taken) or nested_texts(names, peek, taken=taken)
-    if not found:
-        return _way_out({})
-    if len(found) == 1:
-        return _way_out({"completion": found[0]})
-    return f"map the completions, which may be in {' or '.join(map(repr, found[:4]))}: columns={{'completion': ...}}"
-
-
-def no_answers(rows: int, names: Sequence[str], roles: Mapping[str, str], source: str) -> SamplesError:
-    """The error for samples without any completion: prompts alone."""
-    held = next(roles[role] for role in ("completion", "messages") if role in roles)
-    return SamplesError(
-        "no row has a completion by the assistant, which is what graders score",
-        where=source,
-        found=f"{rows:,} rows whose column {held!r} ends without one; {_listing(names)}",
-        expected="a last turn of the assistant's (roles assistant, ai, model, gpt, bot, chatbot), or a column of completions",
-        hint="generate completions for the prompts first, or map the column with the completions: columns={'completion': ...}",
-    )
-
-
-def _listing(names: Sequence[str]) -> str:
-    listed = ", ".join(repr(name) for name in names[:30])
-    more = f" and {len(names) - 30} more" if len(names) > 30 else ""
-    return f"columns {listed}{more}" if names else "no columns at all"

@@ -7,7 +7,9 @@ from typing import Any, TypeGuard
 
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import chat_of
+from workbench.data.samples.column_names import ROLES, is_name_of
 from workbench.data.samples.columns import recognise
+from workbench.data.samples.envelopes import EnvelopeError, message_in
 from workbench.data.samples.shapes import LOOKED_AT, document_rows, shape_of
 
 _DEPTH = 4
@@ -33,8 +35,22 @@ def rows_of(document: Mapping[str, Any], source: str) -> Rows:
     table = _of_split(keys) or _of_viewer(keys) or _of_columns(keys) or _of_index(keys)
     if table is not None:
         return table
+    return _only_list(keys, source)
+
+
+def _only_list(keys: Mapping[str, Any], source: str) -> Rows:
+    """The only list of conversations or objects in a document, or the only one with completions; one row for one conversation."""
+    if len(chats := [value for value in keys.values() if _are_chats(value)]) == 1:
+        return [{"messages": chat} for chat in chats[0]]
     lists = list(_lists(keys, "", _DEPTH))
     graded = [rows for _, rows in lists if _has_completions(rows)]
+    if len(lists) == 1 and _is_conversation(lists[0][1]):
+        return [
+            {
+                "messages": lists[0][1],
+                **{key: value for key, value in keys.items() if isinstance(value, str | int | float)},
+            }
+        ]
     if len(lists) == 1 or len(graded) == 1:
         return graded[0] if graded else lists[0][1]
     if not lists and sum(isinstance(value, str) for value in keys.values()) > 1:
@@ -110,7 +126,19 @@ def _is_row(keys: Mapping[str, Any]) -> bool:
         return True
     if any(isinstance(cell, Mapping) and set(cell) == set(map(str, range(len(cell)))) for cell in cells):
         return False  # a column by its index
-    return any(isinstance(cell, Mapping) or chat_of(cell) is not None for cell in cells)
+    has_prompt = bool(roles.keys() & {"prompt", "instruction"})
+    return any(
+        _is_api_object(cell) or (has_prompt and isinstance(cell, Mapping)) or chat_of(cell) is not None
+        for cell in cells
+    )
+
+
+def _is_api_object(cell: Any) -> bool:
+    """Whether a cell is an object with messages, or an API's response."""
+    try:
+        return isinstance(cell, Mapping) and message_in(cell) is not None
+    except EnvelopeError:
+        return True
 
 
 def _of_split(keys: Mapping[str, Any]) -> Rows | None:
@@ -132,6 +160,7 @@ def _of_viewer(keys: Mapping[str, Any]) -> Rows | None:
 
 def _of_columns(keys: Mapping[str, Any]) -> Rows | None:
     """One list, or one object by index, for each column."""
+    keys = {_singular(name) if _are(column, str) else name: column for name, column in keys.items()}
     columns = list(keys.values())
     if not columns or not _are_columns(keys):
         return None
@@ -150,6 +179,12 @@ def _of_columns(keys: Mapping[str, Any]) -> Rows | None:
     if any(list(column) != index for column in columns) or not all(_is_number(name) for name in index):
         return None
     return [{name: column[at] for name, column in keys.items()} for at in index]
+
+
+def _singular(name: str) -> str:
+    """The name of a column whose cells are the elements of a list: `prompt` of `prompts`."""
+    one = name.removesuffix("s")
+    return one if any(is_name_of(role, one) and not is_name_of(role, name) for role in ROLES) else name
 
 
 def _are_columns(keys: Mapping[str, Any]) -> bool:
@@ -198,6 +233,17 @@ def _lists(value: Mapping[str, Any], path: str, depth: int) -> Iterator[tuple[st
 
 def _are(value: Any, kind: type) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, kind) for one in value)
+
+
+def _is_conversation(rows: Rows) -> bool:
+    """Whether the objects of a list are the turns of one conversation."""
+    chat = chat_of(rows)
+    return chat is not None and {turn.get("role") for turn in chat} >= {"user", "assistant"}
+
+
+def _are_chats(value: Any) -> bool:
+    """Whether a value is a list of conversations."""
+    return _are(value, list) and all(chat_of(one) is not None for one in value)
 
 
 def _is_number(name: Any) -> bool:

@@ -17,8 +17,11 @@ from workbench.data.samples.plain import is_missing
 
 _SAID = frozenset({"generated_text", "output", "response", "text"})
 """Names of a text that may be accompanied by metadata about it."""
-_ANSWERS = frozenset({"completion", "generated_text", "response"})
-"""Names that a model response has and a part of a structured completion does not."""
+_OF_PARTS = frozenset({
+    "bbox", "begin", "end", "entity", "input", "instruction", "label", "name", "offset", "page", "prompt", "query", "question", "role", "start",
+    "title", "type",
+})  # fmt: skip
+"""Keys next to a text that is a part of one completion, such as a span, or a prompt with its reference."""
 _SETTINGS = frozenset({"max_gen_len", "max_tokens", "max_tokens_to_sample", "model"})
 """Keys of a request with a text as `prompt`: of a legacy completion, or of a model on Bedrock."""
 _ABOUT = frozenset({
@@ -127,14 +130,14 @@ def text_in(value: Mapping[str, Any], names: Sequence[str], *, listed: bool = Fa
     Args:
         value: The object.
         names: Possible names of the text.
-        listed: Whether it is an element of a list of completions: then a text whose name only a model response has
-            may be accompanied by anything.
+        listed: Whether it is an element of a list of completions: then the text may be accompanied by anything but the keys of a
+            part of one completion.
     """
     found = [key for key in value if key in names and isinstance(value[key], str)]
     if len(found) != 1:
         return None
     rest = {str(key) for key in value if key != found[0] and not is_missing(value[key])}
-    is_whole = not rest or (found[0] in _SAID and rest <= _ABOUT) or (listed and found[0] in _ANSWERS)
+    is_whole = not rest or (found[0] in _SAID and rest <= _ABOUT) or (listed and not rest & _OF_PARTS)
     return value[found[0]] if is_whole else None
 
 
@@ -204,13 +207,11 @@ def _answers(body: Mapping[str, Any]) -> list[list[Any]]:
 def _of_choices(choices: Any) -> list[Any] | None:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
-    if (
-        isinstance(choice, Mapping)
-        and message is None
-        and isinstance(choice.get("text"), str)
-        and "index" in choice
-    ):
-        return [{"role": "assistant", "content": choice["text"]}]  # a legacy completion
+    if isinstance(choice, Mapping) and message is None:
+        said = (
+            choice.get("text") if "index" in choice else choice.get("messages")
+        )  # a legacy completion; Snowflake's
+        return [{"role": "assistant", "content": said}] if isinstance(said, str) else None
     return chat_of(message) if isinstance(message, Mapping) else None
 
 

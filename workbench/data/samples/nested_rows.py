@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from workbench.core.errors import SamplesError
-from workbench.data.samples.columns import UnmappedError, recognise
+from workbench.data.samples.column_errors import UnmappedError
+from workbench.data.samples.columns import recognise
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.shaped_rows import Columns, as_column, records, unique_names
 from workbench.data.samples.shapes import LOOKED_AT, at, from_json, shape_of
@@ -37,14 +39,16 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     if len(set(map(str, frame.columns))) < len(names) or not len(frame):
         return loaded, ()
     first = list(records(frame.head(LOOKED_AT), names))
-    if not _is_unmapped(names, first) or shape_of(names, first) is not None:
+    lacking, used = _lacking(names, first)
+    if not lacking or shape_of(names, first) is not None:
         return loaded, ()
     found: dict[str, list[str]] = {}
     roles: list[str] = []
-    for name in names:
+    for name in (name for name in names if name not in used):
         objects = _objects(name, first)
         keys = list(dict.fromkeys(str(key) for cell in objects for key in cell))
-        if spoken := _roles(keys, objects):
+        is_judged = lacking != _SPOKEN and _JUDGED.search(name) is not None
+        if not is_judged and (spoken := [role for role in _roles(keys, objects) if role in lacking]):
             found[name] = keys
             roles += spoken
     if not found or len(set(roles)) < len(roles):
@@ -81,15 +85,29 @@ def _untyped(cell: Any) -> Any:
     )
 
 
-def _is_unmapped(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether no column has a prompt or a completion."""
+_JUDGED = re.compile(
+    r"judg|grad|eval|score|usage|meta|config|setting|reference|expected|error|feedback", re.IGNORECASE
+)
+"""Names of objects whose texts are not the model's completion."""
+
+
+def _lacking(
+    names: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The roles that no column has, and the columns of the others.
+
+    All roles of a conversation, the prompt next to a completion, or the completion next to a prompt.
+    """
     try:
-        recognise(names, peek=lambda name: [row.get(name) for row in rows])
+        roles = recognise(names, peek=lambda name: [row.get(name) for row in rows])
     except UnmappedError:
-        return True
+        return _SPOKEN, ()
     except SamplesError:
-        return False
-    return False
+        return (), ()
+    is_asked = bool({"instruction", "prompt"} & roles.keys())
+    if "messages" in roles or (is_asked and "completion" in roles):
+        return (), ()
+    return ("completion",) if is_asked else ("instruction", "prompt"), tuple(roles.values())
 
 
 def _objects(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -37,13 +37,19 @@ _OBJECTS = frozenset(
 """Columns whose objects have a score per grader."""
 
 _NUMBERS = re.compile(
-    r"""score|reward|grade|ratings?|passed|is_(?:correct|passed|resolved)|resolved|graded_list|correctness_\w+|symbolic_correct|scores\.\S+|overall_score|correctness|acc|accuracy|exact_match|
+    r"""score|reward|grade|ratings?|passed|(?:\w+_)?is_(?:correct|passed|resolved)|resolved|graded_list|correctness_\w+|symbolic_correct|scores\.\S+|overall_score|correctness|acc|accuracy|exact_match|
     (?:\w+_)?reward(?:_func|_fn)?|reward_\w+|\w+_score|(?:.+/)?(?:v\d+/)?score|.+/(?:value|rating|correct)|
     faithfulness|answer_relevanc\w+|answer_correctness|answer_similarity|context_(?:precision|recall|relevanc\w+|entity_recall)|
     factual_correctness(?:\(.*\))?|semantic_similarity|(?:non_)?llm_context_precision\w*|toxicity|helpfulness|coherence|verbosity|complexity""",
     re.VERBOSE | re.IGNORECASE,
 )
 """Columns whose numbers are scores by their names."""
+
+_VERDICTS = frozenset({"correct", "success", "passing", "solved", "utility", "is_right", "is_valid"})
+"""Columns whose truth values are scores; under such a name a number may be the place of the right option."""
+
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?(?:\d+,\d{1,2}|\d+,\d{4,}|0,\d+)\s*")
+"""A number with a decimal comma; three digits after another number than 0 may be thousands."""
 
 _TRUE = frozenset({"true", "pass", "passed", "yes"})
 _FALSE = frozenset({"false", "fail", "failed", "no"})
@@ -57,6 +63,7 @@ def number_of(value: Any) -> float | None:
         word = value.strip().casefold()
         if word in _TRUE | _FALSE:
             return float(word in _TRUE)
+        value = value.replace(",", ".") if _DECIMAL_COMMA.fullmatch(value) else value
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -108,7 +115,17 @@ def _is_digits(value: Any) -> bool:
 
 def are_scores(name: str) -> bool:
     """Whether the name of a column is one for scores, or objects of them."""
-    return name.casefold() in _OBJECTS or _NUMBERS.fullmatch(name) is not None
+    return name.casefold() in _OBJECTS | _VERDICTS or _NUMBERS.fullmatch(name) is not None
+
+
+def are_truth_values(cells: Sequence[Any]) -> bool:
+    """Whether all cells that are there are truth values, also as the texts that CSV has."""
+    values = [cell for cell in cells if not is_missing(cell)]
+    return bool(values) and all(
+        isinstance(cell, bool | np.bool_)
+        or (isinstance(cell, str) and cell.strip().casefold() in ("true", "false"))
+        for cell in values
+    )
 
 
 def column_scores(columns: Mapping[str, pd.Series[Any]]) -> dict[str, Sequence[Any] | NDArray[Any]]:
@@ -120,6 +137,8 @@ def column_scores(columns: Mapping[str, pd.Series[Any]]) -> dict[str, Sequence[A
     found: dict[str, Sequence[Any] | NDArray[Any]] = {}
     for name, series in columns.items():
         own = name.removeprefix("scores.")
+        if name.casefold() in _VERDICTS and not are_truth_values(series.tolist()):
+            continue
         if series.dtype.kind in "iuf":
             found[free_name(own, found)] = series.to_numpy()
             continue

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.data.samples.chats import chat_of, ends_with_user, turns_of_texts
 from workbench.data.samples.column_names import is_name_of
-from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in
+from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
-from workbench.data.samples.roles import completions_of
+from workbench.data.samples.roles import PROMPT_KEYS, completions_of
 
 Peek = Callable[[str], Sequence[Any]]
 """The first cells of a column."""
@@ -58,11 +58,44 @@ _WORDS = {
 }  # fmt: skip
 """Words in the name of a column to its possible role."""
 
+_MAKERS = frozenset({
+    "agent", "ai", "assistant", "bot", "chatbot", "chatgpt", "claude", "gemini", "generated", "gpt", "llama", "llm", "mistral", "model",
+    "output", "predicted", "qwen",
+})  # fmt: skip
+"""Words that name the writer of a completion."""
+
+_NOUNS = {
+    "completion": frozenset({
+        "answer", "completion", "generation", "output", "prediction", "reply", "response", "solution", "summary", "translation",
+    }),
+    "prompt": frozenset({"instruction", "problem", "prompt", "query", "question"}),
+    "reference": frozenset({"answer", "completion", "output", "reply", "response", "solution", "summary", "translation"}),
+}  # fmt: skip
+_BESIDES = {
+    "completion": _MAKERS | {"content", "final", "full", "raw", "text"},
+    "prompt": frozenset(
+        {"content", "filled", "formatted", "full", "input", "rendered", "test", "text", "user"}
+    ),
+    "reference": frozenset(
+        {"correct", "expected", "gold", "golden", "ground", "ideal", "reference", "target", "text", "truth"}
+    ),
+}
+"""Words that may accompany them."""
+_SPOKEN = frozenset(
+    {"input", "message", "question", "query", "request", "speech", "text", "transcript", "turn", "utterance"}
+)
+_PROMPTS = (
+    ("input", frozenset({"input", "llm", "model", "text"})),
+    *((name, _SPOKEN | {name}) for name in ("customer", "human", "user")),
+)
+"""Names of a prompt whose terms may have other meanings alone: a required term, and all possible ones."""
+_ALL_NOUNS = frozenset(noun for nouns in _NOUNS.values() for noun in nouns)
+
 _NEVER = frozenset({
     "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
-    "document", "documents", "domain", "error", "format", "generator", "hash", "id", "ids", "idx", "index", "key", "lang", "language", "len",
+    "document", "documents", "domain", "error", "format", "distractor", "distractors", "generator", "hash", "id", "ids", "incorrect", "idx", "index", "key", "lang", "language", "len",
     "length", "name", "num", "number", "pair", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
-    "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer",
+    "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer", "wrong",
 })  # fmt: skip
 """Words in the name of a column with metadata about a row."""
 
@@ -94,11 +127,84 @@ def several_for(role: str, names: Sequence[str], peek: Peek, *, taken: Sequence[
     return [name for name in free if _is_named_for(name, role) and could_be_read(name, role, peek)]
 
 
+def composed(role: str, names: Sequence[str], peek: Peek) -> str | None:
+    """The only column whose name consists of terms of a role, such as `generated_solution` or `input_prompt`, and contains texts.
+
+    A completion's name also needs the name of its writer, or two terms of a completion: `final_answer` may be the reference. A
+    "model solution" is one that people wrote.
+    """
+    found = [
+        name for name in names if _consists_of(_in_order(name), role) and could_be_read(name, role, peek)
+    ]
+    if len(found) != 1:
+        return None
+    rivals = several_for(role, names, peek, taken=found) if role == "completion" else []
+    is_tied = any(
+        _last(name) in _NOUNS[role] | {"content", "text"} and not _words_of(name) & _DERIVED
+        for name in rivals
+    )
+    return None if is_tied else found[0]
+
+
+def _last(name: str) -> str:
+    return ["", *_in_order(name)][-1].removesuffix("s")
+
+
+_DERIVED = frozenset(
+    {"clean", "cleaned", "extracted", "grader", "judge", "normalized", "parsed", "processed", "short"}
+)
+"""Parts of the names of columns that are not another completion, but made from it."""
+
+
+def _consists_of(names: Sequence[str], role: str) -> bool:
+    """Whether a name consists of terms of a role, in the singular or the plural."""
+    order = [word.removesuffix("s") if word.removesuffix("s") in _ALL_NOUNS else word for word in names]
+    words = frozenset(order)
+    is_asked = any(first in words and words <= rest for first, rest in _PROMPTS)
+    if role == "prompt" and len(words) > 1 and is_asked:
+        return True
+    nouns = words & _NOUNS[role]
+    if len(words) < 2 or not nouns or not (nouns | {"content", "text"}).intersection(order[-1:]):
+        return False
+    if not words <= _NOUNS[role] | _BESIDES[role] or {"model", "solution"} <= words:
+        return False
+    if role == "reference":
+        return bool(words & _WORDS["reference"])
+    return role == "prompt" or bool(words & (_MAKERS | {"generation", "prediction"})) or len(nouns) > 1
+
+
+def only_chat(names: Sequence[str], peek: Peek, *, is_prompt: bool = False) -> str | None:
+    """The only column whose cells all are conversations, under any name but a reference's.
+
+    Args:
+        names: The available columns.
+        peek: Returns a column's first cells.
+        is_prompt: Whether the user's turn is to be the last one; if not, there must be turns of a user and of the assistant.
+    """
+    is_fitting = _are_asked if is_prompt else _are_whole_chats
+    found = [name for name in names if not _words_of(name) & _WORDS["reference"] and is_fitting(peek(name))]
+    return found[0] if len(found) == 1 else None
+
+
+def _are_asked(cells: Sequence[Any]) -> bool:
+    chats = [chat_of(value) if isinstance(value, list) else None for value in _plain(cells)]
+    return bool(chats) and all(chat is not None and chat[-1].get("role") == "user" for chat in chats)
+
+
+def _are_whole_chats(cells: Sequence[Any]) -> bool:
+    chats = [chat_of(value) for value in _plain(cells) if isinstance(value, list)]
+    whole = [
+        {turn.get("role") for turn in chat} >= {"user", "assistant"} for chat in chats if chat is not None
+    ]
+    return bool(whole) and len(whole) == len(_plain(cells)) and all(whole)
+
+
 def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> list[str]:
     """The dotted paths of the only text in a column's objects, if it may be a completion."""
     found = []
     for name in names:
-        if name in taken or _words_of(name) & (_NEVER | _WORDS["reference"]):
+        words = _words_of(name)
+        if name in taken or words & _WORDS["reference"]:
             continue
         cells = _plain(peek(name))
         if not cells or not all(isinstance(cell, Mapping) for cell in cells):
@@ -110,9 +216,53 @@ def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> l
             if isinstance(value, str) and _is_prose(value)
         }
         others = any(isinstance(value, dict | list) for cell in cells for value in cell.values())
-        if len(texts) == 1 and not others and texts <= _TEXT_KEYS:
+        if len(texts) == 1 and not others and texts <= _TEXT_KEYS and not words & _NEVER:
             found.append(f"{name}.{texts.pop()}")
+            continue
+        found += dict.fromkeys(path for cell in cells[:_FEW] for path in _paths(cell, name, _LEVELS))
     return found
+
+
+def nested_chat(names: Sequence[str], peek: Peek) -> str:
+    """The path of a conversation inside the lists and objects of a column, such as `steps.0.messages`; "" if there is none."""
+    return next(
+        (
+            path
+            for name in names
+            for cell in _plain(peek(name)[:_FEW])
+            if (path := _chat_path(cell, name, _LEVELS * 2))
+        ),
+        "",
+    )
+
+
+def _chat_path(value: Any, path: str, levels: int) -> str:
+    if isinstance(value, list) and _are_whole_chats([value]):
+        return path
+    inner = (
+        value.items()
+        if isinstance(value, Mapping)
+        else enumerate(value[:1])
+        if isinstance(value, list)
+        else ()
+    )
+    return next(
+        (found for key, one in inner if levels and (found := _chat_path(one, f"{path}.{key}", levels - 1))),
+        "",
+    )
+
+
+_LEVELS, _FEW = 3, 8
+"""Levels of objects, and cells, in which a completion is looked for."""
+
+
+def _paths(value: Mapping[str, Any], path: str, levels: int) -> Iterator[str]:
+    """The dotted paths of texts whose key is a name for a completion."""
+    for key, inner in value.items():
+        if isinstance(inner, Mapping) and levels > 1 and not _words_of(str(key)) & _WORDS["reference"]:
+            yield from _paths(inner, f"{path}.{key}", levels - 1)
+        elif isinstance(inner, str) and is_name_of("completion", str(key)) and _is_prose(inner):
+            yield f"{path}.{key}"
 
 
 def _is_named_for(name: str, role: str) -> bool:
@@ -127,8 +277,12 @@ def _is_named_for(name: str, role: str) -> bool:
 
 
 def _words_of(name: str) -> frozenset[str]:
+    return frozenset(_in_order(name))
+
+
+def _in_order(name: str) -> list[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return frozenset(re.findall(r"[a-z]+", spaced.casefold()))
+    return re.findall(r"[a-z]+", spaced.casefold())
 
 
 def could_be_read(name: str, role: str, peek: Peek) -> bool:
@@ -220,6 +374,26 @@ def are_requests(cells: Sequence[Any]) -> bool:
     values = _plain(cells)
     return bool(values) and all(
         isinstance(value, Mapping) and request_in(value) is not None for value in values
+    )
+
+
+def are_records(cells: Sequence[Any]) -> bool:
+    """Whether all cells are objects without a text or messages of a prompt, such as the account of a user."""
+    values = _plain(cells)
+    return bool(values) and all(
+        isinstance(value, Mapping)
+        and request_in(value) is None
+        and chat_of(value) is None
+        and text_in(value, PROMPT_KEYS) is None
+        for value in values
+    )
+
+
+def are_lists_of_texts(cells: Sequence[Any]) -> bool:
+    """Whether all cells are lists of texts."""
+    values = _plain(cells)
+    return bool(values) and all(
+        isinstance(value, list) and all(isinstance(one, str) for one in value) for value in values
     )
 
 

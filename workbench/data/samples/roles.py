@@ -36,7 +36,7 @@ _CONTENT_TYPES = {
 }
 
 
-_PROMPT_KEYS = (
+PROMPT_KEYS = (
     "prompt",
     "question",
     "input",
@@ -48,7 +48,8 @@ _PROMPT_KEYS = (
     "content",
     "message",
 )
-_COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion")
+"""Names of the text in an object with one prompt."""
+COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion", "value")
 """Names of the text in an object with one text."""
 _WRAPPED_OUTPUTS = frozenset({"expected", "expected_output", "reference_output", "reference_outputs"})
 """Columns of references that evaluators write as the object that a completion would be."""
@@ -229,7 +230,7 @@ def prompt_of(value: Any) -> list[Any] | None:
         chat = request_in(content)
     if chat is not None:
         return _checked_chat(chat, _MESSAGES)
-    inner = text_in(content, _PROMPT_KEYS) if isinstance(content, dict) else None
+    inner = text_in(content, PROMPT_KEYS) if isinstance(content, dict) else None
     return [{"role": "user", "content": text(content) if inner is None else inner}]
 
 
@@ -292,8 +293,19 @@ def completion_of(value: Any, column: str = "") -> list[Any] | None:
 
 def answer_in(value: Any) -> Any:
     """An element of a list of completions: the text of an object with one text, any other value unchanged."""
-    inner = text_in(value, _COMPLETION_KEYS, listed=True) if isinstance(value, dict) else None
-    return value if inner is None else inner
+    if not isinstance(value, dict):
+        return value
+    inner = text_in(value, COMPLETION_KEYS, listed=True)
+    return (_message_in(value) or value) if inner is None else inner
+
+
+def _message_in(value: dict[str, Any]) -> Any:
+    """The assistant's message in an object about a completion, such as `{"score": 1, "completion": {"role": "model", "parts": [...]}}`."""
+    found = [
+        value[key] for key in COMPLETION_KEYS if isinstance(value.get(key), dict) and "role" in value[key]
+    ]
+    chat = chat_of(found[0]) if len(found) == 1 and "role" not in value else None
+    return found[0] if chat is not None and chat[-1].get("role") == "assistant" else None
 
 
 def completions_of(content: Any) -> list[Any]:
@@ -304,12 +316,7 @@ def completions_of(content: Any) -> list[Any]:
         return []
     if all(isinstance(one, str) for one in content):
         return content
-    if all(
-        isinstance(one, dict)
-        and text_in(one, _COMPLETION_KEYS, listed=True) is not None
-        and "role" not in one
-        for one in content
-    ):
+    if all(isinstance(one, dict) and "role" not in one and answer_in(one) is not one for one in content):
         return content
     return content if all(isinstance(one, list) and chat_of(one) for one in content) else []
 
@@ -340,7 +347,7 @@ def reference_of_cell(value: Any, column: str) -> Any:
         return texts[0] if len(texts) == 1 else texts
     if name == "expectations" and set(content) == {"expected_response"}:
         return content["expected_response"]
-    if name in _WRAPPED_OUTPUTS and (inner := text_in(content, _COMPLETION_KEYS)) is not None:
+    if name in _WRAPPED_OUTPUTS and (inner := text_in(content, COMPLETION_KEYS)) is not None:
         return inner
     return content
 
@@ -352,7 +359,7 @@ def _unwrapped(content: dict[str, Any], column: str) -> list[Any] | None:
         messages = message_in(content)
     except EnvelopeError as error:
         raise CellError(str(error), expected) from None
-    if messages is None and (inner := text_in(content, _COMPLETION_KEYS)) is not None:
+    if messages is None and (inner := text_in(content, COMPLETION_KEYS)) is not None:
         return [{"role": "assistant", "content": inner}]
     if messages is None and column.casefold() == "response":
         raise CellError(f"an object that is not a message, {_short(content)}", expected)

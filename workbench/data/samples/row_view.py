@@ -16,7 +16,7 @@ from workbench.data.samples.cells import (
     CellProblem,
     rewritten,
 )
-from workbench.data.samples.columns import no_answers, no_completion
+from workbench.data.samples.column_errors import no_answers, no_completion
 from workbench.data.samples.encoding import Encoder
 from workbench.data.samples.frame_columns import (
     DaskColumns,

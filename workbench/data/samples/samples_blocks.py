@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from workbench.core.display import DisplayBlock, Paragraph, Parts, Span, TableBlock
 from workbench.core.display_text import counted, one_line
-from workbench.data.samples.column_names import ROLES, is_name_of
+from workbench.data.samples.column_names import ROLES, is_name_of, prediction_beside
 from workbench.data.samples.frame_columns import Rows
+from workbench.data.samples.old_grades import are_truth_values
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.preference_pairs import PAIRS
 from workbench.data.samples.proposals import could_be_read, mapping_text, proposed
@@ -168,6 +169,7 @@ def _role_notes(table: Table) -> Iterator[str]:
             f"column {answer!r} is read as the completion, because column {roles.get('reference', '')!r} is the reference; if it is "
             f"a reference, too, map the completions: columns={{'completion': ...}}"
         )
+    yield from _other_prediction(table)
     yield from _missing_prompt(table, free)
     yield from _ungraded_sides(table.column_names, roles)
     if label := table.verdict_column:
@@ -176,10 +178,20 @@ def _role_notes(table: Table) -> Iterator[str]:
             f"reference: pass labels={label!r} to compare graders with it, or map it, if it is the reference: "
             f"columns={{'reference': {label!r}}}"
         )
+    yield from _truth_values(table)
     yield from _missing_reference(table, [name for name in free if name != label])
     if "instruction" in roles and "prompt" not in roles and "context" in free:
         mapping = mapping_text({"instruction": roles["instruction"], "prompt": "context"})
         yield f"column 'context' is not in the prompt, which is the instruction alone; to add it, map it: {mapping}"
+
+
+def _other_prediction(table: Table) -> Iterator[str]:
+    """A sentence for lazily read predictions next to an `output`: in memory they would be the completions, if it does not contain them."""
+    name = table.roles.get("completion", "")
+    found = prediction_beside(name, table.column_names)
+    is_open = "completion" not in table.given and "reference" not in table.roles
+    if found and table.data.is_lazy and is_open:
+        yield f"column {name!r} is read as the completion, and may be the reference of {found!r}: to grade that, map it: columns={{'completion': {found!r}}}"
 
 
 def _missing_prompt(table: Table, free: Sequence[str]) -> Iterator[str]:
@@ -187,6 +199,21 @@ def _missing_prompt(table: Table, free: Sequence[str]) -> Iterator[str]:
     if (free or table.is_batch) and not is_found and "prompt" not in table.given:
         requests = "; to add the requests of the batch: join='batch_input.jsonl'" if table.is_batch else ""
         yield f"no prompt was found, so judges that use one cannot grade these rows{_left_over(free, table, 'prompt')}{requests}"
+
+
+def _truth_values(table: Table) -> Iterator[str]:
+    """A sentence for references that are truth values, if completions are not: they may be verdicts on the completions."""
+    name = table.roles.get("reference")
+    if name is None or "reference" in table.given or not are_truth_values(table.first_cells(name)):
+        return
+    said = table.first_cells(table.roles["completion"]) if "completion" in table.roles else ()
+    if not any(
+        isinstance(cell, str) and cell.strip().casefold() in ("true", "false", "yes", "no") for cell in said
+    ):
+        yield (
+            f"column {name!r}, which is read as the reference, contains truth values; if they are verdicts on the completions, "
+            "switch it off: columns={'reference': None}"
+        )
 
 
 def _missing_reference(table: Table, free: Sequence[str]) -> Iterator[str]:

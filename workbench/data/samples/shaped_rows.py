@@ -88,9 +88,22 @@ def shaped(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, Colum
     assert isinstance(own, pd.DataFrame)
     if any(name not in own.columns for name in wanted):
         return loaded, columns, ()
+    if _has_pair(frame, own):
+        return loaded, columns, ()
     if found.no_completions and not _has_roles(own, roles):
         raise found.refusal(len(own), source)
     return result, {**roles, **(columns or {})}, tuple(read.notes())
+
+
+def _has_pair(frame: pd.DataFrame, own: pd.DataFrame) -> bool:
+    """Whether a shape does not expand the columns of a preference pair, so that the rejected completions would not be graded."""
+    sides = [name for name in ("chosen", "rejected") if name in frame.columns and name in own.columns]
+    return len(sides) == 2 and all(
+        isinstance(cell, str | list)
+        for name in sides
+        for cell in frame[name].head(LOOKED_AT)
+        if not is_missing(cell)
+    )
 
 
 def _shape_of_flat(names: Sequence[str], rows: Sequence[Row]) -> tuple[Shape | None, bool]:

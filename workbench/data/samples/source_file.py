@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ _MARKS = (
 )
 """Byte order marks with their encodings, the longer ones first."""
 
-_PACKED = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+_PACKED = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh"}
 """Suffix of a compressed file to its first bytes."""
 
 _KINDS = {
@@ -185,16 +186,20 @@ def _unpacked(path: Path, packed: str) -> bytes:
     """
     try:
         data = read_bytes(path, SamplesError)
-        with (
-            gzip.GzipFile(fileobj=io.BytesIO(data))
-            if packed == ".gz"
-            else pa.CompressedInputStream(pa.BufferReader(data), "zstd")
-        ) as stream:
+        with _OPENED[packed](data) as stream:
             return _all_of(stream, path)
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         raise SamplesError(
             f"the file is not a complete {packed} file", where=str(path), found=str(error)[:200], expected="a file that is not damaged"
         ) from error  # fmt: skip
+
+
+_OPENED: Mapping[str, Callable[[bytes], Any]] = {
+    ".gz": lambda data: gzip.GzipFile(fileobj=io.BytesIO(data)),
+    ".zst": lambda data: pa.CompressedInputStream(pa.BufferReader(data), "zstd"),
+    ".bz2": lambda data: bz2.BZ2File(io.BytesIO(data)),
+}
+"""Suffix of a compressed file to what reads its content."""
 
 
 def _all_of(stream: io.BufferedIOBase, path: Path) -> bytes:

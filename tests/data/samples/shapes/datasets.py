@@ -93,7 +93,7 @@ READ = {
         BOTH, groups=1, old={"correctness_math_verify": [1.0, 0.0]}, said=("replaced",),
     ),
     "responses with a score each": Held(
-        jsonl({"prompt": Q, "responses": [{"text": A, "score": 1.0, "correct": True}, {"text": B, "score": 0.0, "correct": False}]}), PAIR, old={"score": [1.0, 0.0]}, groups=1
+        jsonl({"prompt": Q, "responses": [{"text": A, "score": 1.0, "correct": True}, {"text": B, "score": 0.0, "correct": False}]}), PAIR, old={"score": [1.0, 0.0], "correct": [1.0, 0.0]}, groups=1
     ),
     "ratings of generations": Held(jsonl({"instruction": Q, "generations": [A, B], "ratings": [5, 1]}), PAIR, old={"ratings": [5.0, 1.0]}),
     "summaries": Held(jsonl({"prompt": Q, "summaries": [{"text": A, "policy": "p", "note": "n"}, {"text": B, "policy": "q"}]}), PAIR),

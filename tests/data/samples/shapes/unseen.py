@@ -96,7 +96,7 @@ FIRST = {
     "AI Studio prompt": Held(doc({"runSettings": {"model": "m"}, "systemInstruction": {}, "chunkedPrompt": {"chunks": [{"text": Q, "role": "user"}, {"text": A, "role": "model"}], "pendingInputs": []}}), ONE),
     "messages of a channel": Held(doc([{"user": "U1", "type": "message", "text": Q, "ts": "1.0"}, {"user": "U2", "type": "message", "text": A, "ts": "2.0"}]), refused=("completion",)),
     "comparison of three models": Held(csv(f"prompt,gpt,claude,gemini\n{Q},{A},{B},x y\n"), refused=("completion",)),
-    "Bedrock agent trace": Held(jsonl({"sessionId": "s", "inputText": Q, "completion": [{"chunk": {"bytes": A}}]}), [(None, json.dumps([{"chunk": {"bytes": A}}]), None)], said=("JSON text",)),
+    "Bedrock agent trace": Held(jsonl({"sessionId": "s", "inputText": Q, "completion": [{"chunk": {"bytes": A}}]}), [(Q, json.dumps([{"chunk": {"bytes": A}}]), None)], said=("JSON text",)),
 }  # fmt: skip
 
 LATER = {

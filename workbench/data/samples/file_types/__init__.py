@@ -131,7 +131,7 @@ _HINTS = {
 _ALIASES = {
     **dict.fromkeys((".db", ".sqlite3", ".duckdb"), ".sqlite"), **dict.fromkeys((".pickle", ".pth", ".joblib"), ".pkl"),
     **dict.fromkeys((".ipc", ".feather"), ".arrow"), **dict.fromkeys((".htm",), ".html"), ".xlsm": ".xlsx", ".pq": ".parquet",
-    ".7z": ".zip", ".rar": ".zip", ".bz2": ".zip", ".xz": ".zip", ".tgz": ".tar", ".markdown": ".md", ".npy": ".npz", ".hdf5": ".h5", ".gguf": ".safetensors",
+    ".7z": ".zip", ".rar": ".zip", ".xz": ".zip", ".tgz": ".tar", ".markdown": ".md", ".npy": ".npz", ".hdf5": ".h5", ".gguf": ".safetensors",
     ".bin": ".pkl", ".ckpt": ".pkl", ".rda": ".rds", ".doc": ".docx", ".sav": ".dta", ".tab": ".tsv", ".jsonlines": ".jsonl", ".jl": ".jsonl", ".ipynb": ".json",
 }  # fmt: skip
 

@@ -50,7 +50,28 @@ def read_delimited(file: SourceFile) -> Loaded:
     if empty:  # separators at the end of each line
         kept = [at for at in range(len(names)) if at not in empty]
         names, rows = [names[at] for at in kept], [[row[at] for at in kept] for row in rows]
-    return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines)
+    rows, lines, notes = _without_headers(names, rows, lines)
+    return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines, notes=notes)
+
+
+def _without_headers(
+    names: Sequence[str], rows: list[list[str | None]], lines: list[int]
+) -> tuple[list[list[str | None]], list[int], tuple[str, ...]]:
+    """The rows without lines of headers: those of files that were put together, and the two further ones of Qualtrics."""
+    imported = next(
+        (
+            at
+            for at, row in enumerate(rows[:2])
+            if row and all((cell or "").startswith('{"ImportId"') for cell in row)
+        ),
+        -1,
+    )
+    headers = {at for at, row in enumerate(rows) if at <= imported or (len(names) > 1 and row == list(names))}
+    if not headers:
+        return rows, lines, ()
+    kept = [at for at in range(len(rows)) if at not in headers]
+    note = f"{len(headers)} further {'line' if len(headers) == 1 else 'lines'} of headers left out"
+    return [rows[at] for at in kept], [lines[at] for at in kept], (note,)
 
 
 def _separator(text: str, suffix: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.data.samples.chats import MESSAGE_ROLES
+from workbench.data.samples.chats import MESSAGE_ROLES, chat_of
 from workbench.data.samples.shapes import (
     Row,
     Score,
@@ -107,12 +107,17 @@ def session(row: Row) -> ShapedRow:
     return ShapedRow(messages=row["messages"], id=row["sessionId"])
 
 
-_CONVERSATION = ("conversation_id", "session_id", "thread_id")
-_ABOUT_TURNS = ("role", "content", "timestamp", "created_at", *_CONVERSATION)
+_CONVERSATION = (
+    "conversation_id", "session_id", "thread_id", "dialog_id", "dialogue_id", "chat_id", "conversation", "session", "dialogue",
+)  # fmt: skip
+_SPEAKER, _SAID = ("role", "speaker", "sender"), ("content", "text", "utterance", "message")
+_ABOUT_TURNS = (
+    *_SPEAKER, *_SAID, *_CONVERSATION, "timestamp", "created_at", "time", "date", "turn", "turn_id", "turn_index", "turn_number", "index",
+    "message_id",
+)  # fmt: skip
 _ABOUT_MESSAGES = frozenset(
     {
         *_ABOUT_TURNS,
-        "text",
         "tokenCount",
         "finishReason",
         "isThought",
@@ -127,7 +132,15 @@ _ABOUT_MESSAGES = frozenset(
 
 def _are_messages(names: Sequence[str], rows: Sequence[Row]) -> bool:
     known = set(names) <= _ABOUT_MESSAGES and len(rows) > 1
-    return known and all(row.get("role") in {*MESSAGE_ROLES, "model"} for row in rows)
+    if not known or any(isinstance(row.get("message"), Mapping) for row in rows):
+        return False
+    chat = [chat_of({"role": first_of(row, *_SPEAKER), "content": first_of(row, *_SAID)}) for row in rows]
+    roles = [turns[0].get("role") for turns in chat if turns]
+    return (
+        len(roles) == len(rows)
+        and set(roles) <= MESSAGE_ROLES
+        and (len(set(names) & set(_CONVERSATION)) > 0 or "role" in names)
+    )
 
 
 def _by_conversation(rows: list[Row]) -> list[Row]:
@@ -144,7 +157,7 @@ def _by_conversation(rows: list[Row]) -> list[Row]:
 
 
 @shape(
-    "messages, a row each", "role", "content|text", fits=_are_messages, prepare=_by_conversation,
+    "messages, a row each", "|".join(_SPEAKER), "|".join(_SAID), fits=_are_messages, prepare=_by_conversation,
     example={"role": "user", "content": "2+2?"},
     takes="a row per conversation: by conversation_id or the like, or else from one system prompt to the next",
 )  # fmt: skip
@@ -153,9 +166,9 @@ def conversation(row: Row) -> ShapedRow:
     return ShapedRow(
         messages=[
             {
-                "role": one.get("role"),
-                "content": first_of(one, "content", "text"),
-                **without(one, *_ABOUT_TURNS, "text"),
+                "role": first_of(one, *_SPEAKER),
+                "content": first_of(one, *_SAID),
+                **without(one, *_ABOUT_TURNS),
             }
             for one in row["messages"]
         ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from workbench.data.samples.chats import chat_of, turns_of_texts
@@ -157,22 +156,41 @@ def chat_reply(row: Row) -> ShapedRow:
     )  # fmt: skip
 
 
-def _are_groups(_: Sequence[str], rows: Sequence[Row]) -> bool:
-    chats = [from_json(row.get("messages")) for row in rows]
-    return all(
-        isinstance(several, list) and all(isinstance(one, list) and chat_of(one) for one in several) for several in chats
-    )  # fmt: skip
+_GROUPS = (
+    "messages",
+    "content",
+    "contents",
+    "conversations",
+    "chats",
+    "trajectories",
+    "rollouts",
+    "responses",
+)
+
+
+def _group_in(row: Row) -> str:
+    """The name of the list of conversations of a row; "" if there is none."""
+    lists = {
+        name: several for name in _GROUPS if isinstance(several := from_json(row.get(name)), list) and several
+    }
+    return next((name for name, several in lists.items() if all(map(_is_whole, several))), "")
+
+
+def _is_whole(chat: Any) -> bool:
+    turns = chat_of(chat) if isinstance(chat, list) else None
+    return turns is not None and {turn.get("role") for turn in turns} >= {"user", "assistant"}
 
 
 @shape(
-    "groups of conversations", "messages.0.0.role", fits=_are_groups,
+    "groups of conversations", "|".join(f"{name}.0.0.role" for name in _GROUPS), fits=lambda _, rows: all(map(_group_in, rows)),
     example={"messages": [[{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}]], "scores": [1.0]},
-    takes="a row per conversation of `messages`, in one group; lists of numbers with one for each are old graders",
+    takes="a row per conversation of `messages`, `content` or the like; lists of numbers with one for each are old graders",
 )  # fmt: skip
 def grouped(row: Row) -> list[ShapedRow]:
     """Rollouts of one prompt, as trainers write them."""
-    chats = from_json(row["messages"])
-    lists = {name: from_json(cell) for name, cell in row.items() if name != "messages"}
+    own = _group_in(row)
+    chats = from_json(row[own])
+    lists = {name: from_json(cell) for name, cell in row.items() if name != own}
     each = {
         name: cell
         for name, cell in lists.items()
@@ -180,10 +198,13 @@ def grouped(row: Row) -> list[ShapedRow]:
         and len(cell) == len(chats)
         and all(isinstance(one, int | float) for one in cell)
     }
-    name = str(first_of(row, "group_id", "prompt_id", "id") or chats[0][0])
+    given = first_of(row, "group_id", "prompt_id", "id")
+    if given is None and all(chat[0] == chats[0][0] for chat in chats):
+        given = chats[0][0]  # rollouts of one prompt
+    group = None if given is None else str(given)
     return [
         ShapedRow(
-            messages=chat, group=name, scores={key: Score(cell[number]) for key, cell in each.items()},
+            messages=chat, group=group, scores={key: Score(cell[number]) for key, cell in each.items()},
             columns={key: cell for key, cell in lists.items() if not isinstance(cell, list)},
         )
         for number, chat in enumerate(chats)

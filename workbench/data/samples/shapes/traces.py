@@ -351,6 +351,19 @@ def otlp_message(row: Row) -> Iterator[ShapedRow]:
                     yield found
 
 
+@shape(
+    "GenAI spans with numbered columns", "gen_ai.prompt.0.content", "gen_ai.completion.0.content",
+    example={"span_id": "s", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "2+2?", "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "4"},
+    takes="turns from gen_ai.prompt.N, completion from gen_ai.completion.0",
+)  # fmt: skip
+def numbered_span(row: Row) -> ShapedRow | None:
+    """A model call whose turns are columns."""
+    found = _of_attributes(row)
+    if found is not None:
+        found.id = first_of(row, "span_id", "spanId")
+    return found
+
+
 def _any_value(value: Any) -> Any:
     """OTLP's value, which names its type."""
     for kind, inner in items(value):
