@@ -72,6 +72,7 @@ window.one = selector => app().querySelector(selector);
 window.shown = selector => one(selector)?.innerText ?? '';
 window.full = () => app() !== null && one('.grid .tr') !== null && one('.grid :is(.coming, .tr.old)') === null;
 window.still = () => full() && one('.working') === null && one(':is(.answer, .outcome).old') === null;
+window.found = () => still() && one(':is(.verdict, .finding).old') === null;
 window.bars = () => one('.g.chosen .bar')?.ariaLabel ?? '';
 window.took = (act, done) => new Promise((resolve, reject) => {
   const start = performance.now(), since = () => performance.now() - start;
@@ -172,15 +173,18 @@ def timed(notebook: Notebook, step: Step) -> float:
     return float(notebook.page.evaluate(script)) - step.pause
 
 
-def edited(walk: Walk, limit: int, comment: str = "") -> float:
-    """Milliseconds from a changed text to its bars, without the pause."""
+def edited(walk: Walk, limit: int, comment: str = "") -> tuple[float, float]:
+    """Milliseconds from a changed text to its scores, and to its findings, without the pause."""
     page, text = walk.view.page, TEXT.replace("LIMIT", str(limit)) + comment
     walk.at(".mid .cm-content").focus()
     walk.press("Control+a")
     page.evaluate("() => { window.before = bars(); }")
-    page.evaluate("() => { window.edit = took(() => {}, () => bars() !== before && still()); }")
+    for name, done in (("scored", "still()"), ("diagnosed", "found()")):
+        page.evaluate(f"() => {{ window.{name} = took(() => {{}}, () => bars() !== before && {done}); }}")
     page.keyboard.insert_text(text)
-    return float(page.evaluate("() => window.edit")) - 300
+    return float(page.evaluate("() => window.scored")) - 300, float(
+        page.evaluate("() => window.diagnosed")
+    ) - 300
 
 
 RUN = "window.jupyterapp.commands.execute('notebook:run-cell-and-select-next')"
@@ -250,8 +254,12 @@ def measure(notebook: Notebook, rows: int, rounds: int, edits: int) -> None:
     ask(notebook, "read_words()")
     alone = 1000 * float(ask(notebook, "alone()"))
     report("(grading alone)", alone)
-    edit = statistics.median(edited(walk, LIMITS[number % len(LIMITS)]) for number in range(rounds))
-    report("an edit, repainted", edit, f"{edit / alone:.1f} x grading alone")
+    repaints = [edited(walk, LIMITS[number % len(LIMITS)]) for number in range(rounds)]
+    for what, taken in zip(("scores", "findings"), zip(*repaints, strict=True), strict=True):
+        middle = statistics.median(taken)
+        report(
+            f"an edit: its {what}", middle, f"{middle / alone:.1f} x grading alone; at most {max(taken):.0f}"
+        )
     seconds: dict[str, list[float]] = {step.name: [] for step in STEPS}
     for _ in range(rounds):
         for step in STEPS:

@@ -51,6 +51,8 @@ LATE = {
     "deploy/pytest_plugin.py": {"workbench.deploy.guard"},
     # The demo's rows are built from their rules without any installed package.
     "data/demo/__init__.py": {"workbench.data.samples", "workbench.data.samples.file_types"},
+    # The app's first picture needs no probe.
+    "app/view/grader_probe.py": {"workbench.probes"},
     # Only who grades batches of another engine needs it.
     "run/suite.py": {"workbench.run.batches", "workbench.run.overview_run"},
     "run/whole_run.py": {"workbench.run.batch_run", "workbench.run.cluster"},

@@ -10,13 +10,13 @@ export function Changed({ changed, name }: { changed: ChangedData; name: string 
     <div class="changed" role="status">
       <b class="sentence">{changed.sentence}</b>
       <button type="button" class="link small back" onClick={() => tell({ do: "back", name })}><Icon name="undo" small />{changed.back}</button>
-      <span class="pills">
+      {changed.pills.length > 0 && <span class="pills">
         {changed.pills.map(({ shape, text, where, on }) => (
           <button key={text} type="button" class="pill" aria-pressed={on} onClick={() => tell({ do: "look", where: on ? [] : where })}>
             <Meaning shape={shape} small /><span class="cut">{text}</span>
           </button>
         ))}
-      </span>
+      </span>}
     </div>
   );
 }

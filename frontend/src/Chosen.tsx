@@ -50,12 +50,12 @@ function NoneChosen() {
 }
 
 function Answer({ chosen }: { chosen: ChosenData }) {
-  const { changed, finding, more, scores, from, say, waits } = chosen;
+  const { changed, finding, more, scores, from, say, waits, undiagnosed } = chosen;
   return (
     <>
       {changed && <Changed changed={changed} name={chosen.name} />}
       {waits && <p class="waits small mute"><Meaning shape="wait" small /> {waits}</p>}
-      {finding && <Finding finding={finding} />}
+      {finding && <Finding finding={finding} old={undiagnosed} />}
       {!finding && say && <p class="say mute">{say}</p>}
       {scores && (
         <div class="dist">
@@ -65,7 +65,7 @@ function Answer({ chosen }: { chosen: ChosenData }) {
       )}
       {more.length > 0 && (
         <section class="more" aria-label="More findings">
-          {more.map((each) => <Finding key={`${each.kind}${each.lead}`} finding={each} small />)}
+          {more.map((each) => <Finding key={`${each.kind}${each.lead}`} finding={each} small old={undiagnosed} />)}
         </section>
       )}
     </>

@@ -5,14 +5,20 @@ import type { FindingData } from "./protocol.ts";
 import { Strip } from "./Strip.tsx";
 import { useTell } from "./view.ts";
 
-export function Finding({ finding, small = false }: { finding: FindingData; small?: boolean }) {
+interface Props {
+  finding: FindingData;
+  small?: boolean;
+  old?: boolean; // it is about scores before the shown ones
+}
+
+export function Finding({ finding, small = false, old = false }: Props) {
   const { shape, lead, before, link, after, where, strip, advice, kind } = finding;
   const tell = useTell();
   const says = Boolean(before || link || after);
   const limit = limitOf(kind);
   const mark = /^[.,;:)]*/.exec(after)?.[0] ?? ""; // never alone on a line
   return (
-    <div class={`finding ${small ? "lesser" : ""}`}>
+    <div class={`finding ${small ? "lesser" : ""} ${old ? "old" : ""}`} aria-busy={old}>
       <Meaning shape={shape} />
       <div>
         <p>

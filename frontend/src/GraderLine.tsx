@@ -58,7 +58,7 @@ function Outcome({ line, old }: { line: RailLine; old: boolean }) {
       {was && <Bar counts={was} class="was" />}
       {counts && picked && <PickedBar picked={picked} />}
       <span class="l3">
-        <span class="verdict" title={verdict?.tip}>
+        <span class={line.undiagnosed ? "verdict old" : "verdict"} title={verdict?.tip}>
           {verdict && !say && <Meaning shape={verdict.shape} small />}
           <span class="cut">{say || verdict?.words}</span>
         </span>

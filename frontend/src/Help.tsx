@@ -22,6 +22,7 @@ const KEYS: readonly [keys: string[], between: string, does: string][] = [
   [["Ctrl z"], "", "undo typing, then restore versions"],
   [["Ctrl s"], "", "save this version"],
   [["Esc", "Tab"], " then ", "leave the editor"],
+  [["Esc"], "", "leave a text field"],
   [["r"], "", "run the selected graders"],
 ];
 
@@ -30,7 +31,7 @@ const WORDS: readonly [word: string, means: string][] = [
   ["known good, known bad", "Rows labelled by you or by the label column."],
   ["too lenient", "Accepts more known-bad rows than the limit allows."],
   ["too strict", "Rejects more known-good rows than the limit allows."],
-  ["accepts bad", "Code accepts some known-bad rows, fewer than the limit, or too few for a conclusion."],
+  ["accepts bad rows", "Code accepts some known-bad rows, fewer than the limit, or too few for a conclusion."],
   ["inconclusive", "The interval contains the limit: more rows are needed."],
   ["95 % interval", "Contains the true share in 95 of 100 such samples."],
   ["failed", "The grader raised an error or returned no number; never counted as 0."],

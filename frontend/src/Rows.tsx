@@ -1,8 +1,9 @@
 /** The rows for the last click: their title, filters and search, the table, the reader of one row. */
 
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useLink } from "./context.ts";
+import { focusOf } from "./focus.ts";
 import { Reader } from "./Reader.tsx";
 import { RowMap } from "./RowMap.tsx";
 import { RowStore } from "./rows.ts";
@@ -18,7 +19,18 @@ export function Rows({ handle }: { handle?: ComponentChildren }) {
   const reader = link.state.reader.value;
   const store = useMemo(() => new RowStore(link), [link]);
   const part = useRef<HTMLElement>(null);
-  const focus = (what: string) => () => part.current?.querySelector<HTMLElement>(what)?.focus();
+  const find = (what: string) => part.current?.querySelector<HTMLElement>(what);
+  // Enter may come before the kernel has sent the row: the reader then takes the focus when it comes.
+  const wanted = useRef(false);
+  const read = () => {
+    find(".reader .text")?.focus();
+    wanted.current = !reader;
+  };
+  useLayoutEffect(() => {
+    const grid = find(".grid");
+    if (reader && wanted.current && grid && focusOf(grid) === grid) find(".reader .text")?.focus();
+    if (reader) wanted.current = false;
+  }, [reader]);
   store.show(table);
   return (
     <section class={`part-rows ${reader ? "reading" : ""}`} aria-label="Rows" ref={part}>
@@ -32,8 +44,8 @@ export function Rows({ handle }: { handle?: ComponentChildren }) {
       </div>
       <RowsTools table={table} />
       {view.map.value && <RowMap table={table} />}
-      <RowsTable table={table} store={store} read={focus(".reader .text")} />
-      {reader && <Reader reader={reader} store={store} leave={focus(".grid")} />}
+      <RowsTable table={table} store={store} read={read} />
+      {reader && <Reader reader={reader} store={store} leave={() => find(".grid")?.focus()} />}
     </section>
   );
 }

@@ -25,6 +25,16 @@ function submit(event: KeyboardEvent): boolean {
   return true;
 }
 
+/** Escape leaves a field, so that the keys of the view work again; a panel closes by it and keeps it. */
+function leave(event: KeyboardEvent, root: HTMLElement | null): boolean {
+  const field = event.target;
+  if (!(field instanceof HTMLElement) || !field.matches(`${FIELD}, textarea`) || field.closest("[role=dialog], [role=menu]")) return false;
+  event.preventDefault();
+  event.stopPropagation();
+  root?.focus({ preventScroll: true });
+  return true;
+}
+
 export class Keys {
   private since = 0; // when `g` was pressed
 
@@ -32,6 +42,7 @@ export class Keys {
 
   readonly press = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && !event.defaultPrevented && submit(event)) return;
+    if (event.key === "Escape" && !event.defaultPrevented && leave(event, this.view.root)) return;
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
     const act = this.second(event.key) ?? this.action(event);
     if (!act) return;

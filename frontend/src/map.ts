@@ -20,6 +20,8 @@ export interface Box {
 
 /** Pixels around the points. */
 const MARGIN = 10;
+/** Pixels above them: the name of a cluster at the upper edge does not cover its points. */
+const TOP = 26;
 const POINT = 3;
 /** Rows outside the selection. */
 const FAINT = 0.18;
@@ -41,7 +43,7 @@ export function colourOf(by: Coloured, part: string, score: string): [variable: 
 export function pixelOf(map: Placed, at: number, { width, height }: Size): [number, number] {
   const x = (map.x[at] as number) / map.side;
   const y = (map.y[at] as number) / map.side;
-  return [MARGIN + x * (width - 2 * MARGIN), MARGIN + y * (height - 2 * MARGIN)];
+  return [MARGIN + x * (width - 2 * MARGIN), TOP + y * (height - TOP - MARGIN)];
 }
 
 /** The rows whose points are inside a box. */

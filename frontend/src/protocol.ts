@@ -96,6 +96,7 @@ export interface RailLine {
   mean: Estimate | null;
   say: string; // instead of verdict and bar: "judge, waits for Run"
   stale: boolean; // its numbers belong to an older text
+  undiagnosed: boolean; // its verdict is about the scores before: the new ones are shown first
   letter: "" | "A" | "B";
 }
 
@@ -198,6 +199,7 @@ export interface Chosen {
   say: string; // if there is no finding: what to do next
   waits: string; // why it is not graded while the user types; "" if it is
   refused: boolean; // the text in the editor cannot be graded: the shown grades belong to the one before
+  undiagnosed: boolean; // the findings are about the scores before: the new ones are shown first
   notice: Notice | null;
 }
 

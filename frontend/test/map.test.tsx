@@ -24,8 +24,8 @@ describe("a map", () => {
   });
 
   it("finds the point next to a click, and none far away", () => {
-    expect(nearest(MAP, [60, 59], SIZE)).toBe(9);
-    expect(nearest(MAP, [60, 63], SIZE)).toBe(12);
+    expect(nearest(MAP, [60, 66], SIZE)).toBe(9);
+    expect(nearest(MAP, [60, 71], SIZE)).toBe(12);
     expect(nearest(MAP, [30, 90], SIZE)).toBeNull();
   });
 

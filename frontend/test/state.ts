@@ -11,7 +11,7 @@ export function counts(part: Partial<Counts> = {}): Counts {
 
 export function line(name: string, part: Partial<RailLine> = {}): RailLine {
   return {
-    name, kind: "Python function", ticked: true, validation: "validated", counts: null, was: null, verdict: null, mean: null, say: "", stale: false, letter: "",
+    name, kind: "Python function", ticked: true, validation: "validated", counts: null, was: null, verdict: null, mean: null, say: "", stale: false, undiagnosed: false, letter: "",
     ...part,
   };
 }
@@ -92,7 +92,7 @@ export function chosenData(part: Partial<Chosen> = {}): Chosen {
         text, hits, of, counts: counts({ bad_accepted: hits, bad_refused: of - hits }), where: [...ACCEPTED_BAD, { column: "writer", is: text }],
       })),
     },
-    say: "", waits: "", refused: false, notice: null, ...part,
+    say: "", waits: "", refused: false, undiagnosed: false, notice: null, ...part,
   };
 }
 

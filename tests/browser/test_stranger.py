@@ -13,7 +13,8 @@ from tests.browser import voila as voila_page
 from tests.browser.kernel import ask
 from tests.browser.page import opened
 from tests.browser.stranger import MAPPED, MARIMO, UNMAPPED, shown, work, write_table
-from tests.browser.walk import Walk
+from tests.browser.test_workbench_look import folded, widen
+from tests.browser.walk import MODES, Walk
 
 WIDTHS = (1600, 1200, 900, 600)
 
@@ -164,6 +165,40 @@ def test_nothing_is_cut_at_any_width(browser, lab, table):
                     assert sizes[0] <= sizes[1], width
             notebook.page.set_viewport_size({"width": 1400, "height": 1000})
         assert cut == {}
+
+
+TWELVE = """
+import workbench as wb
+samples = wb.read_samples("my_answers.csv", columns={"prompt": "user_question", "completion": "bot_reply", "reference": "gold"})
+names = [f"grader_number_{n}_whose_name_says_all_that_it_looks_for_in_a_reply_v{n}" for n in range(12)]
+app = wb.Workbench(samples, [wb.Contains(expected=str(n), name=name) for n, name in enumerate(names)], labels="human_label", store=None)
+app
+"""
+
+NAMES_CUT = """() => [...document.querySelectorAll('.gwb .app :is(.choose, h2.name, .shown-name, .in-matrix, .named, .says-table b, .differing .words)')]
+  .filter(e => e.clientWidth && getComputedStyle(e).visibility !== 'hidden')
+  .filter(e => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 3)
+  .map(e => `${e.className}: ${e.textContent.slice(0, 30)} ${e.scrollWidth}x${e.scrollHeight} in ${e.clientWidth}x${e.clientHeight}`)"""
+"""Names of graders of which a part is not shown."""
+
+
+def test_names_of_twelve_graders_are_whole_at_any_width(browser, lab, table):
+    """In every mode, where the app has 600 to 1,600 pixels: names that differ in their last letters are told apart."""
+    with shown(browser, lab, TWELVE) as notebook, folded(notebook):
+        walk = Walk(notebook, "twelve")
+        walk.graded()
+        cut = {}
+        for width in WIDTHS:
+            widen(walk, width)
+            for mode in MODES:
+                walk.open(mode)
+                notebook.page.evaluate(look.FRAMES)
+                notebook.picture(f"twelve-{mode.lower()}-{width}")
+                if found := notebook.page.evaluate(NAMES_CUT) + notebook.page.evaluate(CUT):
+                    cut[mode, width] = found
+        notebook.page.set_viewport_size({"width": 1400, "height": 1000})
+        assert cut == {}
+        walk.quiet()
 
 
 MINUTES = float(os.environ.get("WORKBENCH_SOAK_MINUTES", "0"))

@@ -30,7 +30,7 @@ GRADED = """() => {
     ?? [...root.querySelectorAll('*')].map(e => e.shadowRoot && find(e.shadowRoot)).find(Boolean) ?? null;
   const app = find(document);  // marimo shows it in a shadow root
   return app !== null && app.querySelector('.g .bar') !== null && app.querySelector('.working') === null
-    && app.querySelector(':is(.answer, .outcome).old, .fit-cell.busy') === null
+    && app.querySelector(':is(.answer, .outcome, .verdict, .finding).old, .fit-cell.busy') === null
     && ![...app.querySelectorAll('.other-text')].some(note => note.innerText.startsWith('Labels changed'))
     && !/^(grading|starting)\\b/.test(app.querySelector('.state').innerText.trim());
 }"""

@@ -242,7 +242,7 @@ NO_SCORE = frozenset({"broken", "nothing-scored", "fails-when-repeated"})
 """Findings about rows without a score: they have priority, because nothing else is known of such rows."""
 
 SHORT_VERDICTS = {
-    "too-lenient": "too lenient", "too-strict": "too strict", "accepts-known-bad": "accepts bad",
+    "too-lenient": "too lenient", "too-strict": "too strict", "accepts-known-bad": "accepts bad rows",
     "same-score": "always same", "saturated-high": "nearly all high", "saturated-low": "nearly all low",
     "collapsed": "few values", "no-variance": "always same", "narrow-range": "narrow range", "out-of-scale": "off the scale",
     "broken": "often fails", "nothing-scored": "no score", "unfinished": "not finished", "ungraded": "scored by rule",
@@ -252,14 +252,14 @@ SHORT_VERDICTS = {
     "no-better-than-chance": "like chance", "worse-than-chance": "worse than chance",
     "fails-when-repeated": "fails when repeated", "keeps-state": "keeps state", "uses-chance": "not repeatable",
     "inconsistent": "inconsistent", "suboptimal-pass-threshold": "wrong threshold", "labels-disagree": "labels disagree",
-    "below-human-ceiling": "below people", "reads-the-label": "reads the label", "reads-a-giveaway": "reads a giveaway",
+    "below-human-ceiling": "below human ceiling", "reads-the-label": "reads the label", "reads-a-giveaway": "reads a giveaway",
     "copied-completions": "copied completions", "follows-length": "follows length", "drifts": "drifts", "differs-by-column": "differs by column", "few-levels": "few levels",
 }  # fmt: skip
 """Kind of a finding to its two-word verdict; the kind itself if it is missing."""
 
 _TIPS = {
     "too-lenient": "It accepts more known-bad rows than the limit.",
-    "too-strict": "It refuses more known-good rows than the limit.",
+    "too-strict": "It rejects more known-good rows than the limit.",
     "broken": "Rows get no score; a failure is never counted as 0.",
     "nothing-scored": "No row has a score.",
 }

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from workbench.core.display import DisplayBlock, Displayed, Paragraph, TableBlock
 from workbench.core.display_text import counted, one_line
@@ -256,6 +255,8 @@ def _half_width(deviations: NDArray[np.float64], groups: NDArray[np.intp]) -> fl
     if count < 2:
         return math.inf
     error = math.sqrt(float(sums @ sums) * count / (count - 1)) / len(deviations)
+    from scipy.special import stdtrit
+
     half: float = float(stdtrit(count - 1, 0.975)) * error
     return half
 

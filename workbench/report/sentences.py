@@ -95,7 +95,7 @@ def _sentence(finding: Finding) -> tuple[str, str, str]:
     if colon and name in {words, f"possibly {words}", f"not {words}", finding.kind}:
         called = words if name == finding.kind else name
         return capital(called), _subject(rest), _undrawn(rest, finding)
-    return capital(words), "", _undrawn(finding.message, finding)
+    return capital(words), _subject(finding.message), _undrawn(finding.message, finding)
 
 
 def _subject(rest: str) -> str:

@@ -67,7 +67,7 @@ const REST: Partial<State> = {
   chosen: {
     name: "contains_number", title: "Python function", version: 3, kept: true, can_keep: false, stored: 3, draft: false,
     source: { text: "", language: "python", editable: true, revision: 1, error: null, file: "" }, checks: [],
-    isolation: { word: "isolated", tip: "" }, seq: 0, changed: null, finding: null, more: [], scores: null, from: null, say: "", waits: "", refused: false, notice: null,
+    isolation: { word: "isolated", tip: "" }, seq: 0, changed: null, finding: null, more: [], scores: null, from: null, say: "", waits: "", refused: false, undiagnosed: false, notice: null,
   },
   head: {
     dataset: "arithmetic", total: 960, drawn: 500, draw: { n: 500, seed: 0, by: "", repeats: 1, budget: "" }, strata: [], modes: [],
@@ -75,7 +75,7 @@ const REST: Partial<State> = {
   },
   rail: {
     lines: ["contains_number", "last_number"].map((name) => ({
-      name, kind: "Python function", ticked: true, validation: "validated", counts: counts(), was: null, verdict: null, mean: null, say: "", stale: false, letter: "",
+      name, kind: "Python function", ticked: true, validation: "validated", counts: counts(), was: null, verdict: null, mean: null, say: "", stale: false, undiagnosed: false, letter: "",
     })),
     drafts: [], in_run: 2, has_labels: true, chosen: "contains_number", removed: "",
   },

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.app.widgets import using
-from workbench.app.session.grader_text import TEMPLATES, cell_of, grader_from_text
+from workbench.app.session.grader_text import TEMPLATES, cell_of, grader_from_text, like, text_of
 from workbench.app.widgets.notebook import make
 from workbench.core.errors import WorkbenchError
 
@@ -91,3 +91,25 @@ def test_nothing_of_a_text_runs(tmp_path):
     path = tmp_path / "ran"
     grader_from_text(f"open({str(path)!r}, 'w')\nasync def grade(thread):\n    return 1.0\n")
     assert not path.exists()
+
+
+@wb.grader
+async def looks_for_a_word(thread):
+    """The word occurs.
+
+    In any place.
+    """
+    return float("word" in (thread.completion() or "").lower() and bool(json))
+
+
+def test_a_text_typed_back_is_the_same_grader():
+    """Equal, with its imports, the author's name and the description; an edit keeps the name, and its docstring describes it."""
+    text = text_of(looks_for_a_word).text
+    assert like(looks_for_a_word, grader_from_text(text, "looks_for_a_word")) == looks_for_a_word
+    edited = like(looks_for_a_word, grader_from_text(text.replace("The word", "A word"), "looks_for_a_word"))
+    assert isinstance(edited, wb.FunctionGrader)
+    assert edited != looks_for_a_word
+    assert (edited.source.function, edited.description) == ("looks_for_a_word", "A word occurs.")
+    own = wb.FunctionGrader.from_source(text, name="mine", description="One that I wrote.")
+    kept = like(own, grader_from_text(text.replace("The word", "A word"), "mine"))
+    assert kept.description == "One that I wrote."

@@ -6,6 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.app.view.page import HALF, NO, ROWS, RULES, TWO, YES, coded
+from workbench.app.session import auto_grader
 
 
 @pytest.fixture
@@ -64,6 +65,48 @@ def test_bar_verdict_scores_and_rows_change_in_one_message(page):
     assert told[0]["table"]["first"][0]["id"] == "row-0"
     assert told[0]["chosen"]["changed"] is not None
     assert told[0]["head"]["state"]["shape"] == "ok"
+
+
+def test_scores_of_many_rows_come_before_their_findings(page, monkeypatch):
+    """The new counts are shown with the findings before, marked as outdated; one message later with their own."""
+    monkeypatch.setattr(auto_grader, "_MAX_AT_ONCE", 10)
+    page.tell("choose", name="coded")
+    before = page.chosen["finding"]["lead"]
+    page.news.clear()
+    page.typed("coded", HALF.replace("0.5", "1.0"))
+    told = [news["chosen"] for news in page.news if news.get("chosen", {}).get("changed")]
+    first, last = told[0], told[-1]
+    assert (first["undiagnosed"], first["finding"]["lead"]) == (True, before)
+    assert first["scores"] == last["scores"]
+    assert not last["undiagnosed"]
+    assert last["finding"]["lead"] != before
+    assert not page.line("coded")["undiagnosed"]
+    assert page.session.results.undiagnosed == frozenset()
+
+
+def test_rows_of_a_finding_are_never_those_of_older_scores(page, monkeypatch):
+    """While a finding filters the rows, scores and findings change in one message at any size."""
+    monkeypatch.setattr(auto_grader, "_MAX_AT_ONCE", 10)
+    page.tell("choose", name="coded")
+    page.typed("coded", HALF.replace("0.5", "1.0"))
+    page.tell("look", where=[{"finding": ["coded", page.session.results.report.findings[0].kind]}])
+    page.news.clear()
+    page.typed("coded", NO)
+    assert not any(news["chosen"]["undiagnosed"] for news in page.news if "chosen" in news)
+
+
+def test_grades_of_a_text_that_fails_a_check_are_dropped(page):
+    """It is graded while it is validated; another grader that was waiting for its grades gets them."""
+    page.tell("choose", name="coded")
+    before = page.session.results.report
+    page.typed("coded", TWO)
+    assert page.session.results.report is before
+    assert page.session.live.idle
+    page.session.graders.add(coded(HALF, "other"))
+    page.until(lambda page: page.line("other")["counts"], "the other one's grades")
+    page.settled()
+    assert page.session.graders.by_name["coded"].source.text == YES
+    assert page.chosen["source"]["error"] is not None
 
 
 def test_a_pill_shows_its_rows_and_they_follow_the_next_edit(page):

@@ -62,7 +62,7 @@ def test_a_changed_answer_is_graded_at_once(page):
     assert line(page)["moved"] == "now accepted"
     page.tell("try", seq=2, label=False)
     tried(page)
-    assert page.try_out["verdict"]["text"].startswith("You labelled it bad: coded accepts it.")
+    assert page.try_out["verdict"]["text"].startswith("Its label is bad: coded accepts it.")
     assert "with_completion(app.samples[0], 'yes, of course')" in page.code
 
 

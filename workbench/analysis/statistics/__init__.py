@@ -1,6 +1,9 @@
 """Intervals and estimates of shares over clusters of rows, critical values, Holm's correction, and the spread of scores.
 
 Scores are float64 (n,) without NaN: the caller has already excluded rows without a score.
+
+`scipy.special` takes 0.15 s to import, more than all else that an app needs before its first picture: its functions are
+imported where the first statistic is computed.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtri, stdtr, stdtrit
 
 Floats = NDArray[np.float64]
 """Scores, weights or shares."""
@@ -66,6 +68,8 @@ def clopper_pearson(k: float, n: float, *, confidence: float = 0.95) -> Interval
         >>> [round(end, 3) for end in clopper_pearson(0, 60)]
         [0.0, 0.06]
     """
+    from scipy.special import betaincinv
+
     _check(k, n, confidence)
     tail = (1 - confidence) / 2
     lo = 0.0 if k <= 0 else float(betaincinv(k, n - k + 1, tail))
@@ -120,6 +124,8 @@ def critical_value(confidence: float, df: float) -> float:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
     if df < 1:
         return math.inf
+    from scipy.special import ndtri, stdtrit
+
     upper = 0.5 + confidence / 2
     return float(ndtri(upper) if math.isinf(df) else stdtrit(df, upper))
 
@@ -130,6 +136,8 @@ def normal_score(t: float, df: float) -> float:
         return t
     if df < 1:
         return 0.0
+    from scipy.special import ndtri, stdtr
+
     # By the lower tail, which retains its digits however small it is.
     return -math.copysign(float(ndtri(stdtr(df, -abs(t)))), -t)
 
@@ -150,6 +158,8 @@ def growth_needed(p: float, tail: float) -> float | None:
     """
     if not 0 < p < 1 or not 0 < tail < 1:
         return None
+    from scipy.special import ndtri
+
     effect = -float(ndtri(p)) - _CAUTION
     if effect <= 0:
         return None
@@ -236,6 +246,8 @@ class Estimate:
     def _p(self, distance: float) -> float:
         if math.isnan(self.value) or not self.spread > 0 or self.df < 1:
             return 1.0
+        from scipy.special import stdtr
+
         score = distance / self.spread
         return 0.5 * math.erfc(score / math.sqrt(2)) if math.isinf(self.df) else float(stdtr(self.df, -score))
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainc, ndtri
 
 from workbench.analysis.statistics import Floats, Interval
 from workbench.analysis.statistics.means import Share
@@ -46,6 +45,8 @@ def level_of_look(number: int) -> float:
 @lru_cache(maxsize=64)
 def hits_needed(limit: float, level: float = LEVEL) -> Floats:
     """The fewest hits in 0, 1, ... rows with which a rate is shown to reach the limit, by number of rows; n + 1 if none does."""
+    from scipy.special import ndtri
+
     n = np.arange(float(2 * MAX_ROWS))
     # From the normal approximation to the exact number, in a few steps.
     spread = np.sqrt(n * limit * (1 - limit))
@@ -61,6 +62,8 @@ def hits_needed(limit: float, level: float = LEVEL) -> Floats:
 
 def _tail(hits: Floats, n: Floats, rate: float) -> Floats:
     """The chance of this number of hits or more."""
+    from scipy.special import betainc
+
     inside = np.clip(hits, 1, np.maximum(n, 1))
     chances = np.where(hits <= 0, 1.0, betainc(inside, np.maximum(n - inside + 1, 1e-9), rate))
     found: Floats = np.where(hits > n, 0.0, chances)

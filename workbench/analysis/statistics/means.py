@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betainc, ndtr, ndtri
 
 from workbench.analysis.statistics import (
     SAME,
@@ -103,6 +102,8 @@ class BoundedMean:
         if (around := self._around(end, tail)) is not None:
             known = {mean: chance(mean) for mean in around}
             if 0 < known[around[0]] < tail < known[around[1]] < 1:
+                from scipy.special import ndtri
+
                 # Normal scores of the chances are nearly linear between the two: a third of the evaluations.
                 score = float(ndtri(tail))
                 return root(
@@ -119,6 +120,8 @@ class BoundedMean:
 
     def _around(self, end: float, tail: float) -> tuple[float, float] | None:
         """Two means between which the interval's end is likely to be, by the normal approximation; None without a spread."""
+        from scipy.special import ndtri
+
         away = np.square(self.sums - self.value * self.sizes)
         spread = math.sqrt(float(away @ self.counts)) / float(self.sizes @ self.counts)
         reach = abs(float(ndtri(tail))) * spread if 0 < tail < 1 / 2 else 0.0
@@ -220,6 +223,8 @@ def chance_below_zero(factors: Floats, shapes: Floats) -> float:
     u = point * math.sqrt(curvature)
     if abs(u) < _NEAR_MEAN:
         return 0.5 + float(shapes @ ratios**3) / (3 * curvature * math.sqrt(2 * math.pi * curvature))
+    from scipy.special import ndtr
+
     w = math.copysign(math.sqrt(max(-2 * cumulants, 0.0)), point)
     density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
     return min(max(float(ndtr(w)) + density * (1 / w - 1 / u), 0.0), 1.0)
@@ -304,6 +309,8 @@ class Share:
         """
         if self.by_cluster is not None:
             return self.by_cluster.p_above(threshold)
+        from scipy.special import betainc
+
         k, n = self._counts
         return float(betainc(k, n - k + 1, threshold)) if k > 0 else 1.0
 

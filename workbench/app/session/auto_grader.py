@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from traitlets import Any as AnyTrait
@@ -38,9 +38,20 @@ if TYPE_CHECKING:
     from workbench.app.session.session_labels import DatasetLabels
     from workbench.app.session.versions import SavedVersions
     from workbench.core.progress import Progress
-    from workbench.data.samples import Samples
     from workbench.report import Report
     from workbench.run.suite import Job
+
+
+_MAX_AT_ONCE = 5_000
+"""Rows whose findings take less than 0.1 s: their scores are not shown before."""
+
+
+@dataclass(frozen=True)
+class _Grading:
+    """A grading in progress, and the event of its end."""
+
+    job: Job[Report]
+    ended: threading.Event
 
 
 class AutoGrader(HasTraits):
@@ -203,23 +214,49 @@ class AutoGrader(HasTraits):
             }
             self.working = tuple({**edits, **not_validated})
         self._run_checks(not_validated, request)
-        edited = {
+        typed = {
             name: grader
             for name, edit in edits.items()
             if (grader := self._read(name, edit, request)) is not None
         }
+        entries, run = self._start(typed, request)
+        # A text is validated while it grades: if a check fails, its grades are dropped.
+        edited = {
+            name: grader
+            for name, grader in typed.items()
+            if self._validated(name, edits[name], grader, request)
+        }
+        if run is not None and edited.keys() != typed.keys():
+            run.job.cancel()
+            entries, run = self._start(edited, request)
         with self._guard.lock:
             if request != self._newest:
                 return
-            entries = self._to_grade(edited)
             for name in edited.keys() - entries.keys():
                 self._accept(name, edited[name])  # it waits for Run
-            rows = self._rows.rows
-            self.working = tuple(entries)
-        if entries:
-            report = self._graded(entries, rows, request)
-            if report is not None:
-                self._publish(report, entries, request)
+        if run is not None:
+            run.ended.wait()
+            if request == self._newest:
+                self._publish(run.job.report(), entries, request)
+
+    def _start(self, edited: Mapping[str, Grader], request: int) -> tuple[dict[str, Entry], _Grading | None]:
+        """Start grading what has to be graded now, and its entries by name; no grading if there is nothing."""
+        with self._guard.lock:
+            if request != self._newest:
+                return {}, None
+            entries, rows = self._to_grade(edited), self._rows.rows
+            self.working = tuple({**entries, **edited})
+        if not entries:
+            return entries, None
+        ended = threading.Event()
+        job = self._graders.suite_of_entries(list(entries.values())).start(
+            rows,
+            progress=lambda moment: self._show_progress(moment, request),
+            ended=lambda _: ended.set(),
+            labels=self._labels.for_rates(rows),
+        )
+        self._job = job
+        return entries, _Grading(job, ended)
 
     def _run_checks(self, graders: Mapping[str, Grader], request: int) -> None:
         """Validate graders that were added without validation."""
@@ -231,22 +268,35 @@ class AutoGrader(HasTraits):
             self._graders.note_validation(name, grader)
 
     def _read(self, name: str, edit: Edit, request: int) -> Grader | None:
-        """The validated grader of an edit; None if it failed, which is recorded in the edit."""
+        """The grader of an edit, not validated yet; None if the text is not one, which is recorded in the edit."""
         with self._guard.lock:
             before = self._graders.by_name.get(name)
-        grader, error, validation = None, "", None
         try:
-            grader = like(before, grader_from_text(edit.text, name))
-            validation = grader.validate() if isinstance(grader, SandboxedGrader) else None
+            return like(before, grader_from_text(edit.text, name))
         except (WorkbenchError, ValueError, TypeError) as problem:
-            grader, error = None, str(problem)
-        if grader is not None and (validation is None or validation.ok):
-            return grader
+            self._refuse(name, replace(edit, error=str(problem)), request)
+            return None
+
+    def _validated(self, name: str, edit: Edit, grader: Grader, request: int) -> bool:
+        """Whether the grader of an edit is valid; if it is not, that is recorded in the edit."""
+        if not isinstance(grader, SandboxedGrader):
+            return True
+        try:
+            validation = grader.validate()
+        except (WorkbenchError, ValueError, TypeError) as problem:
+            self._refuse(name, replace(edit, error=str(problem)), request)
+            return False
+        if not validation.ok:
+            self._refuse(name, replace(edit, validation=validation), request)
+        return validation.ok
+
+    def _refuse(self, name: str, refused: Edit, request: int) -> None:
+        """Record why an edit is not a grader, unless the user has typed on."""
         with self._guard.lock:
-            if self.edits.get(name) == edit and request == self._newest:
+            edit: Edit | None = self.edits.get(name)
+            if edit is not None and edit.seq == refused.seq and edit.is_open and request == self._newest:
                 self.answered[name] = edit.seq
-                self.edits = {**self.edits, name: replace(edit, error=error, validation=validation)}
-        return None
+                self.edits = {**self.edits, name: refused}
 
     def _to_grade(self, edited: Mapping[str, Grader]) -> dict[str, Entry]:
         """What is graded now: edits, and graders in the run that are free, validated and have no grades of these rows.
@@ -270,19 +320,6 @@ class AutoGrader(HasTraits):
         stale = report is None or report.samples is not self._rows.rows
         return (stale or name in self._graders.unrun) and not fails(self._graders.by_name[name])
 
-    def _graded(self, entries: Mapping[str, Entry], rows: Samples, request: int) -> Report | None:
-        """The report of these graders alone; None if a newer request has arrived."""
-        ended = threading.Event()
-        job = self._graders.suite_of_entries(list(entries.values())).start(
-            rows,
-            progress=lambda moment: self._show_progress(moment, request),
-            ended=lambda _: ended.set(),
-            labels=self._labels.for_rates(rows),
-        )
-        self._job = job
-        ended.wait()
-        return job.report() if request == self._newest else None
-
     def _show_progress(self, moment: Progress, request: int) -> bool:
         if request != self._newest:
             return False
@@ -291,19 +328,29 @@ class AutoGrader(HasTraits):
         return True
 
     def _publish(self, report: Report, entries: Mapping[str, Entry], request: int) -> None:
-        """Accept the graders and show their grades, in one step; diagnosis is done before."""
+        """Accept the graders and show their grades, in one step.
+
+        Diagnosis is done before; of many rows, whose findings take longer than their scores, after: the page shows the
+        earlier findings as outdated until then.
+        """
         while request == self._newest:
             before: Report | None = self._results.report
             shown = self._joined(report, before, entries)
-            _ = shown.findings
+            follows = len(shown) > _MAX_AT_ONCE and self._results.can_follow(shown)
+            if not follows:
+                _ = shown.findings
             with self._guard.lock:
                 if request != self._newest:
                     return
                 if self._results.report is not before:
                     continue  # a run has ended meanwhile: merge with its report
                 self._take(shown, entries)
+                if follows:
+                    self._results.undiagnosed = frozenset(entries)
                 self.working, self.progress = (), None
-                return
+            if follows:
+                self._results.diagnose(shown)
+            return
 
     def _joined(self, report: Report, before: Report | None, entries: Mapping[str, Entry]) -> Report:
         """The report that is shown, merged with these grades."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import json
 import keyword
@@ -111,11 +112,44 @@ def fails(grader: Grader) -> bool:
 
 
 def like(before: Grader | None, grader: Grader) -> Grader:
-    """An edited grader with settings that its text does not contain, from the one before: limits, and its origin."""
+    """An edited grader with what its text does not contain, from the one before: limits, origin, the author's name for it.
+
+    The same text is the same grader: a user who types back what was there has changed nothing.
+    """
     if not isinstance(before, SourceGrader) or not isinstance(grader, SourceGrader):
         return grader
-    source = replace(grader.source, imported=before.source.imported)
-    return replace(grader, source=source, timeout=before.timeout, memory_mb=before.memory_mb)
+    is_same = type(grader) is type(before) and grader.source.text == before.source.text
+    mine, source = before.source, grader.source
+    return replace(
+        grader,
+        source=mine if is_same else replace(source, function=mine.function, imported=mine.imported),
+        description=grader.description
+        or (before.description if is_same else _described(before, source.text)),
+        timeout=before.timeout,
+        memory_mb=before.memory_mb,
+    )
+
+
+def _described(before: SourceGrader, text: str) -> str:
+    """The description after an edit: it follows the docstring if it was its first line, else it stays."""
+    return (
+        _first_sentence(text)
+        if before.description == _first_sentence(before.source.text)
+        else before.description
+    )
+
+
+def _first_sentence(text: str) -> str:
+    """The first line of the docstring of a module's grade function; "" without one."""
+    try:
+        body = parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    functions = (
+        one for one in body if isinstance(one, ast.AsyncFunctionDef | ast.FunctionDef) and one.name == "grade"
+    )
+    document = next((ast.get_docstring(one) for one in functions), None)
+    return (document or "").strip().partition("\n")[0].strip()
 
 
 def with_client_of(before: Grader | None, grader: Grader) -> Grader:

@@ -146,6 +146,8 @@ class Results(HasTraits):
         report: The report; None before the first run.
         where: Conditions on its rows (see `Report.row_numbers`), all of which are met.
         row: Number of the row in the reader, None for none.
+        undiagnosed: Graders whose findings are not those of the report yet, but of the report before: their scores are
+            shown first.
 
     Args:
         guard: Its lock is held during changes.
@@ -155,6 +157,7 @@ class Results(HasTraits):
     report: Any = AnyTrait(None, allow_none=True)
     where = AnyTrait(())
     row = AnyTrait(None, allow_none=True)
+    undiagnosed: Any = AnyTrait(frozenset())
 
     def __init__(self, guard: ActionGuard, code: LastCode) -> None:
         super().__init__()
@@ -168,7 +171,22 @@ class Results(HasTraits):
             if before is None or before.samples is not report.samples:
                 self.row = None
             self.where = tuple(condition for condition in self.where if _answers(report, condition))
-            self.report = report
+            self.report, self.undiagnosed = report, frozenset()
+
+    def can_follow(self, report: Report) -> bool:
+        """Whether the scores of a report can be shown before its findings: on the same rows, none of them filtered by one."""
+        before: Report | None = self.report
+        is_filtered = any("finding" in condition for condition in self.where)
+        return before is not None and before.samples is report.samples and not is_filtered
+
+    def diagnose(self, report: Report) -> None:
+        """Compute the findings of the shown report after its scores were shown. Called without the lock."""
+        try:
+            _ = report.findings
+        finally:
+            with self._guard.lock:
+                if self.report is report:
+                    self.undiagnosed = frozenset()
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -268,7 +268,7 @@ class Session:
 
     def reopen_storage(self) -> None:
         """Open a store again whose file was deleted or replaced; its content is gone."""
-        self.stored.check_determinism()
+        self.stored.reload()
         if self.storage.reopen():
             self.labels.forget()
             self.stored.forget()

@@ -204,9 +204,10 @@ def restricted(report: Report, rows: NDArray[np.intp]) -> Report:
 
 
 class StoredText(NamedTuple):
-    """The newest version of a grader in a store, and its text for the editor."""
+    """The newest version of a grader in a store, when it was saved (UTC), and its text for the editor."""
 
     version: int
+    saved: datetime
     text: str
 
 
@@ -256,7 +257,7 @@ class GraderStorage(HasTraits):
         return version if grader == self._graders.by_name.get(name) else 0
 
     def newest(self, name: str) -> StoredText | None:
-        """The store's entry for a grader's name; None if it has none that can be read. Read again after `check_determinism`."""
+        """The store's entry for a grader's name; None if it has none that can be read. Read again after `reload`."""
         if self._storage.in_memory:
             return None
         if name not in self._newest:
@@ -266,11 +267,12 @@ class GraderStorage(HasTraits):
     def _read_newest(self, name: str) -> StoredText | None:
         stored = self._storage.store.graders
         try:
-            return StoredText(stored.entry(name).version, text_of(stored.get(name)).text)
+            entry = stored.entry(name)
+            return StoredText(entry.version, entry.updated, text_of(stored.get(name)).text)
         except WorkbenchError:  # no such name, or a kind that is not registered here
             return None
 
-    def check_determinism(self) -> None:
+    def reload(self) -> None:
         """Read the store again: a cell, or another notebook, may have saved or deleted something."""
         self._newest = {}
 

@@ -125,6 +125,7 @@ class AppView:
                 ("head", "rail", "chosen", "table", "reader", *modes),
             ),
             (session.results, ["report"], everything),
+            (session.results, ["undiagnosed"], ("rail", "chosen")),
             (session.results, ["where"], ("chosen", "table", "reader", "label")),
             (session.results, ["row"], ("reader",)),
             (session.runs, ["running"], ("head", "progress", "rail", "chosen")),
@@ -234,8 +235,11 @@ class AppView:
             self.chosen = self._first_grader()
         report = session.results.report or self._without_grades
         if self._graded is None or self._graded.report is not report:
-            self._graded = GradedRows(report, self._labels(session.labels.for_display, report.samples))
-            self._changes = {}
+            earlier = self._graded.shown_findings if self._graded and session.results.undiagnosed else None
+            labels = self._labels(session.labels.for_display, report.samples)
+            self._graded, self._changes = GradedRows(report, labels, earlier), {}
+        elif not session.results.undiagnosed:
+            self._graded.diagnosed()
         self._changes = {name: find_change(session, self._graded, name) for name in session.edited_names}
         if self.mode == "try" and "rail" in stale:
             self.try_out.refresh()
@@ -346,7 +350,7 @@ class AppView:
     def choose(self, name: str) -> None:
         """Select a grader."""
         self.chosen = name
-        self.session.stored.check_determinism()
+        self.session.stored.reload()
         self.mark("rail", "chosen", "table", "reader", *self._states.values())
 
     def on_message(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -378,7 +382,7 @@ class AppView:
         """Open a mode."""
         if mode in mode_titles() and mode != self.mode:
             self.mode = mode
-            self.session.stored.check_determinism()
+            self.session.stored.reload()
             self._open_mode()
             self.show_code()
             self.mark("mode", *self._states.values())

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from workbench.analysis.case import Case
 from workbench.analysis.coded_column import CodedColumn
@@ -58,6 +57,7 @@ def nothing_chosen() -> dict[str, Any]:
         "source": {"text": "", "language": "", "editable": False, "revision": 0, "error": None, "file": ""},
         "checks": [], "isolation": {"word": "", "tip": ""}, "seq": 0, "changed": None, "finding": None, "more": [],
         "scores": None, "from": None, "say": "", "waits": "", "refused": False, "notice": None,
+        "undiagnosed": False,
     }  # fmt: skip
 
 
@@ -109,6 +109,7 @@ def chosen_data(
         "changed": None if change is None else changed_data(change, where),
         "waits": waits_for(grader),
         "refused": has_grades and is_refused(session, name),
+        "undiagnosed": name in session.results.undiagnosed,
         "notice": notice_data(session, name, has_grades=has_grades),
         **(
             graded.once("chosen", name, lambda: _graded(graded, name))
@@ -347,6 +348,8 @@ def _p_value(codes: NDArray[np.intp], is_hit: NDArray[np.bool_]) -> float:
     degrees = table.shape[1] - 1
     if degrees == 1:
         differences -= np.minimum(0.5, differences)
+    from scipy.special import chdtrc
+
     return float(chdtrc(degrees, (differences**2 / expected).sum()))
 
 

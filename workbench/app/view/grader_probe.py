@@ -17,7 +17,6 @@ from workbench.app.view.texts import shown_name
 from workbench.core.display_text import counted, one_line, shown
 from workbench.core.errors import WorkbenchError
 from workbench.graders.combine import Entry
-from workbench.probes import probe
 
 if TYPE_CHECKING:
     from workbench.app.session.session import Session
@@ -80,6 +79,8 @@ class GraderProbe:
             self._changed()
         done = None
         try:
+            from workbench.probes import probe  # 0.1 s, which no other part of the app needs
+
             found = probe(entry, rows, progress=False)
             done = (entry, _tried(found), _holes(found))
         finally:

@@ -41,10 +41,16 @@ class GradedRows:
     Args:
         report: The report; one without graders before a run.
         labels: Label of each row for display, (n,); None if there are none.
+        earlier: Findings by grader about the grades before, shown until `diagnosed`; None if the report is diagnosed.
     """
 
-    def __init__(self, report: Report, labels: list[bool | None] | None) -> None:
-        self.report, self.labels = report, labels
+    def __init__(
+        self,
+        report: Report,
+        labels: list[bool | None] | None,
+        earlier: dict[str, list[Finding]] | None = None,
+    ) -> None:
+        self.report, self.labels, self._earlier = report, labels, earlier
         self._parts: dict[str, NDArray[np.int8]] = {}
         self._made: dict[tuple[str, str], Any] = {}
 
@@ -72,10 +78,22 @@ class GradedRows:
 
     def findings(self, name: str) -> list[Finding]:
         """The findings about one grader, most severe first."""
-        return self._findings.get(name, [])
+        return self.shown_findings.get(name, [])
+
+    def diagnosed(self) -> None:
+        """Show the report's own findings from now on."""
+        if self._earlier is not None:
+            self._earlier = None
+            self._made.clear()
+
+    @property
+    def shown_findings(self) -> dict[str, list[Finding]]:
+        """The findings that are shown, by grader."""
+        return self.by_grader if self._earlier is None else self._earlier
 
     @cached_property
-    def _findings(self) -> dict[str, list[Finding]]:
+    def by_grader(self) -> dict[str, list[Finding]]:
+        """The report's own findings, by grader."""
         by_name: dict[str, list[Finding]] = {}
         for finding in self.report.findings if self.report.grades else ():
             by_name.setdefault(finding.grader, []).append(finding)
@@ -303,7 +321,7 @@ def _stored(session: Session, name: str) -> dict[str, Any] | None:
         return None
     act = {"do": "bring_stored", "name": shown_name(name), "version": newest.version}
     return {
-        "text": f"The store has version {newest.version} of it, with another text.", "link": "Use that version", "act": act,
+        "text": f"The store has another text of it, saved {newest.saved:%Y-%m-%d %H:%M} UTC.", "link": "Use that text", "act": act,
         "other": {"link": "Keep this text", "act": {"do": "keep", "name": shown_name(name)}},
     }  # fmt: skip
 
@@ -366,6 +384,7 @@ def _line(session: Session, graded: GradedRows, name: str, change: Change | None
         else estimate(*(float(summary[key]) for key in ("mean", "mean_lo", "mean_hi"))),
         "say": "" if has_grades else _say(session, name),
         "stale": has_grades and (name in graders.unrun or name in session.live.edits),
+        "undiagnosed": name in session.results.undiagnosed,
         "letter": "",
     }
 

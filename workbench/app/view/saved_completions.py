@@ -224,10 +224,10 @@ def verdict_of_answer(verdicts: Mapping[str, bool | None], good: bool | None) ->
     wrong = [name for name, verdict in verdicts.items() if verdict is not None and verdict != good]
     word = "good" if good else "bad"
     if not wrong:
-        return {"shape": "good", "lead": lead, "text": f"You labelled it {word}: no grader errs."}
+        return {"shape": "good", "lead": lead, "text": f"Its label is {word}: all graders agree with it."}
     names = ", ".join(one_line(name, 60) for name in wrong)
     verb = ("reject" if good else "accept") + ("s" if len(wrong) == 1 else "")
-    text = f"You labelled it {word}: {names} {verb} it. Save it to grade it again after every edit."
+    text = f"Its label is {word}: {names} {verb} it. Save it to grade it again after every edit."
     return {"shape": "bad", "lead": lead, "text": text}
 
 

@@ -12,6 +12,9 @@ interface Props {
   b: string;
 }
 
+/** With more graders than this, the cells are narrower. */
+const WIDE = 7;
+
 const percent = (share: number) => `${Math.round(100 * share)}`;
 
 export function Agreement({ all, a, b }: Props) {
@@ -32,7 +35,7 @@ function Matrix({ all: { names, pairs }, a, b }: Props) {
     event.stopPropagation();
   };
   return (
-    <div class="matrix" tabIndex={-1}>
+    <div class={`matrix ${names.length > WIDE ? "wide" : ""}`} tabIndex={-1}>
       <table onKeyDown={onKeyDown}>
         <thead>
           <tr><td />{names.slice(0, -1).map((name, at) => <th key={name} scope="col" title={name} aria-label={name}>{at + 1}</th>)}</tr>

@@ -46,17 +46,17 @@ function VersionLine({ language, version, chosen, start, choose }: LineProps) {
     <div role="row" class={`version ${chosen ? "chosen" : start ? "start" : ""}`}>
       <span role="cell"><button type="button" class="mono" aria-pressed={chosen} title={version.at} aria-label={`${version.text}, ${version.at}`} onClick={choose}>{version.text}</button></span>
       <span role="cell" class="cut">{version.line ? <><span class="tiny faint">+ </span><code class="mono"><CodeLine text={version.line.trim()} language={language} /></code></> : <span class="faint">as first captured</span>}</span>
-      <Share text={version.bad} interval={version.bad_interval} />
-      <Share text={version.good} interval={version.good_interval} />
+      <Share of="known bad, accepted" text={version.bad} interval={version.bad_interval} />
+      <Share of="known good, rejected" text={version.good} interval={version.good_interval} />
       <span role="cell">{version.verdict ? <VerdictWords verdict={version.verdict} /> : <span class="small faint">not run</span>}</span>
     </div>
   );
 }
 
-/** "20 of 290" with its first number strong. */
-function Share({ text, interval }: { text: string; interval: string }) {
+/** "20 of 290" with its first number strong; `of` is shown where the columns have no header. */
+function Share({ of, text, interval }: { of: string; text: string; interval: string }) {
   const [, count = "", rest = ""] = /^(\S*)([^]*)$/.exec(text) ?? [];
-  return <span role="cell" class="small">{text ? <><b>{count}</b>{rest} <span class="faint" title="95 % interval">{interval}</span></> : <span class="faint">–</span>}</span>;
+  return <span role="cell" class="small"><span class="of tiny faint" aria-hidden="true">{of}</span>{text ? <><b>{count}</b>{rest} <span class="faint interval-text" title="95 % interval">{interval}</span></> : <span class="faint">–</span>}</span>;
 }
 
 export function VerdictWords({ verdict }: { verdict: Verdict }) {

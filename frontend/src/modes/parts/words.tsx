@@ -1,6 +1,7 @@
 /** Small texts shared by several modes: terms with a tip, a row's label, what to do if there is nothing yet. */
 
 import type { ComponentChildren } from "preact";
+import { Breakable } from "../../Breakable.tsx";
 import { Icon, Meaning } from "../../Icon.tsx";
 import type { Shape } from "../../protocol.ts";
 
@@ -56,11 +57,15 @@ interface SelectProps {
   choose: (value: string) => void;
 }
 
-/** A select that looks like its text. Its arrow is drawn here: hosts style the native arrow for one theme only. */
+/** A select that looks like its text. Its arrow is drawn here: hosts style the native arrow for one theme only.
+ *
+ * A long name takes a second line, which a native select cannot do: the text is drawn below an invisible select.
+ */
 export function Select({ name, value, choices, class: kind = "", tip, disabled = false, choose }: SelectProps) {
-  const known = choices.some((choice) => choice.value === value);
+  const known = choices.find((choice) => choice.value === value);
   return (
     <span class={`select ${kind}`}>
+      {kind === "code" && <span class="shown-name" aria-hidden="true"><Breakable text={known?.text ?? (value || "none")} /></span>}
       <select aria-label={name} title={tip} value={value} disabled={disabled} onChange={(event) => choose(event.currentTarget.value)}>
         {!known && <option value={value}>{value || "none"}</option>}
         {choices.map((choice) => <option key={choice.value} value={choice.value} title={choice.tip}>{choice.text}</option>)}
