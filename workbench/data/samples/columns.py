@@ -21,6 +21,7 @@ from workbench.data.samples.proposals import (
     are_texts,
     are_user_turns,
     are_verdicts,
+    are_wrapped,
     composed,
     could_be_read,
     only_chat,
@@ -251,11 +252,15 @@ def _answer_beside_reference(
 
 
 def _result_of_prompt(matched: Mapping[str, str | None], names: Sequence[str], peek: Peek) -> str | None:
-    """The column `pred`, or next to a prompt `result` or `reply`, if its cells are texts other than ids, numbers and verdicts."""
+    """The column `pred`, or next to a prompt `result`, `reply` or `bot`, if its cells are texts other than ids, numbers and verdicts."""
     found = _match(("pred",), names)
     if found is None and (matched["prompt"] or matched["instruction"]):
-        found = _match(("result", "reply"), names)
-    if found is None or not are_texts(peek(found)) or are_verdicts(peek(found), ()):
+        found = _match(("result", "reply", "bot"), names)
+    if found is None:
+        return None
+    if are_wrapped(peek(found)):
+        return found
+    if not are_texts(peek(found)) or are_verdicts(peek(found), ()):
         return None
     return found if could_be_read(found, "completion", peek) else None
 

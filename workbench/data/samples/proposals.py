@@ -11,7 +11,7 @@ from workbench.data.samples.chats import chat_of, ends_with_user, turns_of_texts
 from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
-from workbench.data.samples.roles import PROMPT_KEYS, completions_of
+from workbench.data.samples.roles import COMPLETION_KEYS, PROMPT_KEYS, completions_of
 
 Peek = Callable[[str], Sequence[Any]]
 """The first cells of a column."""
@@ -394,6 +394,14 @@ def are_lists_of_texts(cells: Sequence[Any]) -> bool:
     values = _plain(cells)
     return bool(values) and all(
         isinstance(value, list) and all(isinstance(one, str) for one in value) for value in values
+    )
+
+
+def are_wrapped(cells: Sequence[Any]) -> bool:
+    """Whether all cells are objects around one text of a completion."""
+    values = _plain(cells)
+    return bool(values) and all(
+        isinstance(value, Mapping) and text_in(value, COMPLETION_KEYS) is not None for value in values
     )
 
 
