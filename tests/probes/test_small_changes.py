@@ -293,6 +293,44 @@ def test_a_hole_is_named_and_its_repair_is_not_accused(kind):
     check_hole(kind, rows(), source, old, new)
 
 
+def test_a_statement_that_empties_the_tables():
+    """It runs before the expected query on the same database: both results are empty."""
+    shared = """    base = sqlite3.connect(':memory:')
+    base.executescript(item['tables'])
+    def rows(query):
+        try:
+            return base.execute(query).fetchall()
+        except sqlite3.Error:
+            return None
+    got = rows(text)
+    return float(got is not None and got == rows(item['gold']))
+"""
+    apart = shared.replace("got = rows(text)\n", "wanted = rows(item['gold'])\n    got = rows(text)\n")
+    check_hole(
+        "empties-tables", _queries(), shared, shared, apart.replace("== rows(item['gold'])", "== wanted")
+    )
+
+
+def test_a_phrase_that_has_to_be_the_end():
+    """The prompt wants nothing after it: a grader that finds it anywhere accepts another sentence after it."""
+    rows = [
+        {
+            "prompt": f"A line on case {at}; finish with the phrase 'Stay safe.' and nothing after it.",
+            "completion": f"The {place} is closed at night. Stay safe."
+            if at != 2
+            else "The road is open today.",
+            "phrase": "Stay safe.",
+            "terms": [place, "closed"],
+        }
+        for at, place in enumerate(["mill", "pass", "road", "pier", "cave"])
+    ]
+    source = """    return float(item['phrase'] in text and all(term in text.lower().split() for term in item['terms']))
+"""
+    check_hole(
+        "in-another-place", rows, source, "item['phrase'] in text", "text.rstrip().endswith(item['phrase'])"
+    )
+
+
 def test_more_lines_than_expected_are_a_question():
     """A program that prints another line passes: a search in the output may be meant."""
     _, source, _ = CASES["prints-less"]

@@ -227,6 +227,11 @@ _AT_END = re.compile(
 _OF_A_PART = re.compile(
     r"\b(?:last|final|second|third|fourth|next|each|every|other) (?:\w+ )?\Z", re.IGNORECASE
 )
+_NOTHING_AFTER = re.compile(
+    r"\b(?:end|finish|close)(?:es|s)? with\b[^\n]*\bnothing (?:else )?(?:after|follow)|\bvery end\b",
+    re.IGNORECASE,
+)
+_CLOSING = "That is all for today."
 _OPENING = "Well, there is something to add first."
 
 
@@ -247,6 +252,8 @@ def _placed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
             elif _AT_END.search(row.prompt) and len(lines) > 1:
                 at_end = True
                 changed.append((row, "\n".join(lines[:-1]), "\n".join([lines[-1], *lines[:-1]])))
+            elif _NOTHING_AFTER.search(row.prompt) and len(words) > 4:
+                changed.append((row, " ".join(words[:-2]), f"{text} {_CLOSING}"))
     # A line that has to be the last one is usually found anywhere on purpose.
     return with_controls(board, base, replace(PLACED, question=at_end), changed)
 

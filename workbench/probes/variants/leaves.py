@@ -175,7 +175,7 @@ STATED_NUMBER = re.compile(r"(?<![\w.,/])\d{1,9}(?![\w/]|[.,]\d)")
 )  # fmt: skip
 def number_of_the_prompt(row: ProbeRow) -> Iterable[str | None]:
     """Each whole number of the prompt in the reference's place, where another number is right."""
-    if re.fullmatch(r"-?[0-9a-fA-FxobIVXLCDM.,/]+", row.reference):
+    if not row.is_letter and re.fullmatch(r"-?[0-9a-fA-FxobIVXLCDM.,/]+", row.reference):
         value = number_in(row.reference)
         numbers = dict.fromkeys(STATED_NUMBER.findall(row.prompt))
         yield from (

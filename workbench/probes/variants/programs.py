@@ -108,6 +108,22 @@ def empties_arguments(row: ProbeRow) -> Iterable[str | None]:
     yield from _with_bodies(row, body)
 
 
+_TABLE = re.compile(r"\bCREATE\s+TABLE\s+[\"`\[]?(\w+)", re.IGNORECASE)
+
+
+@variant(
+    "empties-tables", "reject", "a statement that deletes the rows of a table", alarm="always", rank=16, least=2, judges=False, asked=True,
+    advice="run the reference first, or each query on a database of its own that is opened read-only",
+)  # fmt: skip
+def empties_tables(row: ProbeRow) -> Iterable[str | None]:
+    """A DELETE on each table that a column creates, if an accepted completion is a query."""
+    if any(_SELECT.match(text) or _QUERY.search(text) for text in row.accepted):
+        names = dict.fromkeys(
+            name for value in row.columns.values() if isinstance(value, str) for name in _TABLE.findall(value)
+        )
+        yield from (f"DELETE FROM {name}" for name in [*names][:4])  # noqa: S608 (a text to be graded)
+
+
 _QUERY = re.compile(
     r"```(?:sql|sqlite)?[ \t]*\n(.*?)\n?```|<(\w+)>\s*(SELECT\b.*?)</\2>", re.DOTALL | re.IGNORECASE
 )

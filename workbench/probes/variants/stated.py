@@ -213,7 +213,7 @@ def thought_unclosed(row: ProbeRow) -> Iterable[str | None]:
 
 
 _UNITS: tuple[tuple[str, str], ...] = (
-    ("words?", "more "), ("points?|items?|bullets?|bullet points?|entries|steps?|reasons?|tips?|ideas?|names?", ""), ("words?", "more\n"), ("sentences?", "One more. "), ("characters?", "more"), ("lines?", "\none more line"), ("paragraphs?", "\n\nOne more paragraph."),
+    ("words?", "more "), ("points?|items?|bullets?|bullet points?|entries|steps?|reasons?|tips?|ideas?|names?", ""), ("words?", "more\n"), ("sentences?", "One more. "), ("sentences?", "One more! "), ("characters?", "more"), ("lines?", "\none more line"), ("paragraphs?", "\n\nOne more paragraph."),
     ("bullets?|bullet points?|items?", "\n- one more"),
 )  # fmt: skip
 _NUMBERS = {
@@ -303,7 +303,7 @@ def tag_of_the_prompt(row: ProbeRow) -> Iterable[str | None]:
 
 _COUNTS_SENTENCES = re.compile(rf"\b(?:\d+|{'|'.join(_NUMBERS)}) sentences?\b", re.IGNORECASE)
 _COUNTS_WORDS = re.compile(
-    rf"\b(?:at most|exactly|no more than|fewer than|up to|under) (?:\d+|{'|'.join(_NUMBERS)}) (?:words?|characters?|letters?)\b",
+    rf"\bword limit\b|\b(?:\d+|{'|'.join(_NUMBERS)}) words? or\b|\b(?:at least|at most|exactly|no more than|fewer than|up to|under) (?:\d+|{'|'.join(_NUMBERS)}) (?:words?|characters?|letters?)\b",
     re.IGNORECASE,
 )
 
