@@ -14,15 +14,17 @@ export function ChosenHead({ chosen }: { chosen: Chosen }) {
     <div class="head">
       <h2 class="name cut" title={chosen.name}><Breakable text={chosen.name} /></h2>
       <span class="small faint kind">{chosen.draft ? "draft" : chosen.title}</span>
-      {version && <span class="small faint version" title={storedText(chosen)}>{version}</span>}
-      {chosen.scores && (
-        <button type="button" class="btn icon plain stretch" aria-pressed={view.tall.value} aria-label="higher editor" title={view.tall.value ? "Lower editor" : "Higher editor"} onClick={() => view.stretch(!view.tall.value)}>
-          <Icon name={view.tall.value ? "up" : "down"} small />
-        </button>
-      )}
-      <Popover side="right" class="btn icon plain" name={`more for ${chosen.name}`} label="This grader" button={<Icon name="more" />}>
-        {(close) => <Entries chosen={chosen} close={close} />}
-      </Popover>
+      <span class="line own">
+        {version && <span class="small faint version" title={storedText(chosen)}>{version}</span>}
+        {chosen.scores && (
+          <button type="button" class="btn icon plain stretch" aria-pressed={view.tall.value} aria-label="higher editor" title={view.tall.value ? "Lower editor" : "Higher editor"} onClick={() => view.stretch(!view.tall.value)}>
+            <Icon name={view.tall.value ? "up" : "down"} small />
+          </button>
+        )}
+        <Popover side="right" class="btn icon plain" name={`more for ${chosen.name}`} label="This grader" button={<Icon name="more" />}>
+          {(close) => <Entries chosen={chosen} close={close} />}
+        </Popover>
+      </span>
     </div>
   );
 }
