@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -92,8 +92,8 @@ def neutral_changes(board: Board, base: Base) -> list[Family]:
         _thought(board, base, rows),
         _aliases(rows),
         _offsets(rows),
-        _stated_by(rows, ORDINAL, _ordinal, r"\bany (?:usual|common|English)\b|\bany form\b"),
-        _stated_by(rows, AS_STRING, _arguments_as_text, r"\ba string\b|\bas text\b"),
+        (ORDINAL, each(_where_stated(rows, r"\bany (?:usual|common|English)\b|\bany form\b"), _ordinal)),
+        (AS_STRING, each(_where_stated(rows, r"\ba string\b|\bas text\b"), _arguments_as_text)),
         (BLANKS, each(rows, _blanks)),
         (replace(IN_TEXT, question=True), each(rows, _in_text)),
     ]
@@ -318,17 +318,9 @@ def _in_text(_: ProbeRow, text: str) -> Iterator[str]:
     yield re.sub(r"\\boxed\{\s*([A-Za-z]+)\s*\}", r"\\boxed{\\text{\1}}", text)
 
 
-def _stated_by(
-    rows: Sequence[ProbeRow], variant: Variant, change: Callable[[ProbeRow, str], Iterable[str]], words: str
-) -> FlaggedPairs:
-    """The changed texts; a question unless every prompt has words that allow the change."""
-    pairs = each(rows, change)
-    is_stated = all(
-        re.search(words, base_row.conversation, re.IGNORECASE)
-        for base_row in rows
-        if any(row == base_row.number for row, _ in pairs)
-    )
-    return replace(variant, question=not is_stated), pairs
+def _where_stated(rows: Sequence[ProbeRow], words: str) -> list[ProbeRow]:
+    """The rows whose prompt has words that allow a change: without them a grader may require the usual form."""
+    return [row for row in rows if re.search(words, row.conversation, re.IGNORECASE)]
 
 
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
