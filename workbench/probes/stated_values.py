@@ -284,7 +284,9 @@ _WANTS_ORDER = re.compile(
 )
 
 
-_ORDER_IS_FREE = re.compile(r"\A(?![\s\S]*\bif no order\b)[\s\S]*\bany order\b", re.IGNORECASE)
+_ORDER_IS_FREE = re.compile(
+    r"\A(?![\s\S]*\b(?:if (?:no|an) order|otherwise any order)\b)[\s\S]*\bany order\b", re.IGNORECASE
+)
 
 
 def _reversed_order(text: str) -> str:

@@ -13,7 +13,6 @@ from workbench.probes.causes import ANY_ANSWER, NOTHING, ORDERS, fails_always, f
 from workbench.probes.completion_forms import PLAIN
 from workbench.probes.partial_credit import UNEARNED
 from workbench.probes.probe_case import ProbeCase
-from workbench.probes.shapes import mentions as is_mentioned
 from workbench.probes.tried import Family
 
 _FEW_FAILURES = 3
@@ -261,7 +260,7 @@ def _is_written_otherwise(case: ProbeCase, family: Family) -> bool:
     if family.share.value >= MOST and any(row.accepted for row in case.base.rows):
         return True
     rows = [case.base.rows[row] for row in family.wrong_rows]
-    return all(any(is_mentioned(text, row.reference) for text in row.accepted) for row in rows)
+    return all(any(row.reference in text for text in row.accepted) for row in rows)
 
 
 def _least(family: Family) -> int:
