@@ -147,7 +147,41 @@ def _printed():
     ]  # fmt: skip
 
 
+def _quotients():
+    return [
+        {"prompt": f"Quotient {at}? End with one line 'So: ' and a decimal number.", "completion": f"So: {value if at != 2 else 9.5}", "value": value}
+        for at, value in enumerate(["2.5", "0.75", "3.2", "1.25", "6.4"])
+    ]  # fmt: skip
+
+
+def _functions():
+    bodies = ["x + 1", "x * 2", "x - 3", "x * x", "-x"]
+    return [
+        {"prompt": f"Write f(x) number {at}: {body}, in a code block; an example in a second block may follow.", "completion": f"```python\ndef f(x):\n    return {body if at != 1 else 'x'}\n```", "want": [eval(body, {"x": x}) for x in (3, 8)]}
+        for at, body in enumerate(bodies)
+    ]  # fmt: skip
+
+
 CASES = {
+    "zero-after-decimals": (
+        _quotients,
+        """    found = re.fullmatch(r'So: (-?\\d+(?:\\.\\d+)?)', text.strip())
+    return float(bool(found) and found[1] == item['value'])
+""",
+        ("found[1] == item['value']", "float(found[1]) == float(item['value'])"),
+    ),
+    "example-in-a-block": (
+        _functions,
+        """    found = re.search(r'```(?:python)?\\n(.*)```', text, re.S)
+    scope = {}
+    try:
+        exec(found[1] if found else '', scope)
+        return float([scope['f'](x) for x in (3, 8)] == item['want'])
+    except Exception:
+        return 0.0
+""",
+        ("(.*)```", "(.*?)```"),
+    ),
     "ordinal-day": (
         _feasts,
         """    from datetime import datetime

@@ -92,7 +92,45 @@ def _rankings():
     ]
 
 
+def _links():
+    places = [
+        ("Geneva", "who.int"),
+        ("Rossum", "python.org"),
+        ("Everest", "heights.org"),
+        ("Turin", "city.it"),
+        ("Graz", "stadt.at"),
+    ]
+    return [
+        {"prompt": f"Question {at}: one sentence with a link on {domain}.", "completion": f"It is {term}, see https://www.{domain if at != 2 else 'other.net'}/about", "terms": [term, "see"], "site": domain}
+        for at, (term, domain) in enumerate(places)
+    ]  # fmt: skip
+
+
+def _notes():
+    terms = [["Elm", "shut"], ["Oak", "open"], ["Ash", "closed"], ["Fir", "sold"], ["Yew", "built"]]
+    return [
+        {"prompt": f"Sum up note {at} in few sentences.", "completion": f"The {one} bridge is {two}." if at != 3 else "Nothing. Is. Known. Here.", "terms": [one, two], "most": 2}
+        for at, (one, two) in enumerate(terms)
+    ]  # fmt: skip
+
+
 CASES = {
+    "longer-host": (
+        _links,
+        """    hosts = re.findall(r'https?://([^/\\s]+)', text)
+    said = all(re.search(rf"\\b{term}\\b", text) for term in item['terms'])
+    return float(said and bool(hosts) and all(host.endswith(item['site']) for host in hosts))
+""",
+        ("host.endswith(item['site'])", "('.' + host).endswith('.' + item['site'])"),
+    ),
+    "exclaimed": (
+        _notes,
+        """    sentences = len(re.findall(r'[.](?=\\s|$)', text))
+    said = all(re.search(rf"\\b{term}\\b", text) for term in item['terms'])
+    return float(said and 0 < sentences <= item['most'])
+""",
+        ("[.](", "[.!?]("),
+    ),
     "other-currency": (
         _amounts,
         """    signs = {'$': 'USD', chr(0x20ac): 'EUR', chr(0xa3): 'GBP'}

@@ -13,7 +13,7 @@ from workbench.probes.acceptance import MIN_ROWS
 from workbench.probes.board import Board, Pair
 from workbench.probes.controlled import Changed, each
 from workbench.probes.probe_basis import Base
-from workbench.probes.shapes import plainly
+from workbench.probes.shapes import number_in, plainly
 from workbench.probes.small_changes import MAX_ROWS, OF_TWELVE, TIME
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant, program_of
@@ -68,6 +68,14 @@ BLANKS = change_variant(
     "blanks-at-line-ends", "accept", "with blanks at the ends of its printed lines, which the prompt allows",
     "compare lines with rstrip()",
 )  # fmt: skip
+ZERO = change_variant(
+    "zero-after-decimals", "accept", "with a zero after the last decimal of its number",
+    "compare numbers, not their texts: 2.50 is 2.5",
+)  # fmt: skip
+SECOND_BLOCK = change_variant(
+    "example-in-a-block", "accept", "with an example in a second code block, which the prompt allows",
+    "read the first block only: (.*?) instead of (.*)",
+)  # fmt: skip
 IN_TEXT = change_variant(
     "text-in-box", "accept", "with \\text{} around the result in its box, as models write it",
     "remove \\text{...}, \\mathrm{...} and \\textbf{...} inside the box",
@@ -95,6 +103,13 @@ def neutral_changes(board: Board, base: Base) -> list[Family]:
         (ORDINAL, each(_where_stated(rows, r"\bany (?:usual|common|English)\b|\bany form\b"), _ordinal)),
         (AS_STRING, each(_where_stated(rows, r"\ba string\b|\bas text\b"), _arguments_as_text)),
         (BLANKS, each(rows, _blanks)),
+        (replace(ZERO, question=True), each(rows, _zero)),
+        (
+            SECOND_BLOCK,
+            each(
+                _where_stated(rows, r"\b(?:second|another|further|other) (?:code )?blocks?\b"), _second_block
+            ),
+        ),
         (replace(IN_TEXT, question=True), each(rows, _in_text)),
     ]
     return families_of_pairs(board, base, made)
@@ -361,3 +376,27 @@ def _blanks(row: ProbeRow, text: str) -> Iterator[str]:
         code = found[1] if found else text
         if "print(" in code and "end=" not in code and program_of(code) is not None:
             yield text.replace(code, _PRINTS_BLANKS + code, 1)
+
+
+_OF_DIGITS = re.compile(
+    r"\bdecimal places?\b|\bdecimals\b|\bround(?:ed|ing)?\b|\bsignificant\b|\bdigits?\b", re.IGNORECASE
+)
+_LAST_DECIMAL = re.compile(r"(?<![\w.,/:])-?\d+\.\d+(?=[\s.*)]*\Z)")
+
+
+def _zero(row: ProbeRow, text: str) -> Iterator[str]:
+    """The last decimal number with a zero after it, if the source reads a column of that value and the prompt does not mention digits."""
+    found = _LAST_DECIMAL.search(text)
+    if found is None or _OF_DIGITS.search(row.conversation):
+        return
+    if any(
+        number_in(str(value)) == float(found[0]) and row.mined.names(name)
+        for name, value in row.columns.items()
+    ):
+        yield f"{text[: found.end()]}0{text[found.end() :]}"
+
+
+def _second_block(_: ProbeRow, text: str) -> Iterator[str]:
+    """A completion with one code block, and an example in another one."""
+    if text.count("```") == 2:
+        yield f"{text}\nFor example:\n```python\nprint(1)\n```"

@@ -42,6 +42,15 @@ RANKED = change_variant(
     "cut the list at k before counting, or count wrong entries against it",
 )  # fmt: skip
 
+DOMAIN = change_variant(
+    "longer-host", "reject", "a link or an address whose host only ends with the letters of the right one",
+    'compare hosts as a whole: host == domain or host.endswith("." + domain)',
+)  # fmt: skip
+EXCLAIMED = change_variant(
+    "exclaimed", "reject", "more sentences than the limit, with exclamation marks",
+    "end a sentence at . ! and ?",
+)  # fmt: skip
+
 
 def value_changes(board: Board, base: Base) -> list[Family]:
     """Families of accepted completions with changed values.
@@ -58,6 +67,8 @@ def value_changes(board: Board, base: Base) -> list[Family]:
         _skipped(board, base, rows),
         _lines(board, base, rows),
         _ranked(board, base, rows),
+        _domains(board, base, rows),
+        _exclaimed(board, base, rows),
     ]
     return families_of_pairs(board, base, made)
 
@@ -184,3 +195,42 @@ def _ranked(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 changed.append((row, head + ", ".join(others), f"{head}{', '.join(others)}, {listed}"))
     is_stated = all(_FIRST_ONES.search(row.conversation) for row, *_ in changed)
     return with_controls(board, base, replace(RANKED, question=not is_stated), changed)
+
+
+_HOST = re.compile(r"(?:https?://|@)((?:[\w-]+\.)+[a-z]{2,})", re.IGNORECASE)
+
+
+def _domains(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """A host with a longer name that ends with a column's domain; another host has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        domains = [
+            value
+            for value in row.columns.values()
+            if isinstance(value, str) and re.fullmatch(r"(?:[\w-]+\.)+[a-z]{2,}", value)
+        ]
+        for text in row.shortest_accepted():
+            for found in [*_HOST.finditer(text)][:1]:
+                domain = next((one for one in domains if found[1].lower().endswith(one.lower())), None)
+                if domain is not None:
+                    other, longer = (
+                        text.replace(found[1], host)
+                        for host in (f"{_NEUTRAL}.org", f"{_NEUTRAL}{found[1][-len(domain) :]}")
+                    )
+                    changed.append((row, other, longer))
+    return with_controls(board, base, DOMAIN, changed)
+
+
+_MANY = 12
+"""Sentences that are added: more than a limit of sentences usually is."""
+
+
+def _exclaimed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Many sentences after a completion, with exclamation marks; with full stops they have to be rejected."""
+    changed = [
+        (row, text + " It continues." * _MANY, text + " It continues!" * _MANY)
+        for row in rows
+        if re.search(r"\bsentences?\b", row.conversation, re.IGNORECASE)
+        for text in row.shortest_accepted()[:1]
+    ]
+    return with_controls(board, base, EXCLAIMED, changed)
