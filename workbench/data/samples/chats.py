@@ -40,12 +40,12 @@ _MAX_REPR = 1_000_000
 _MAX_DEPTH = 100
 """Maximum levels of brackets in a Python repr."""
 
-_TEXT = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
-"""A text inside of a Python repr."""
-_BETWEEN = re.compile(r"(?<=[\]})])\s+(?=[\[{])")
+_TEXT = re.compile(r"""('(?:[^'\\]|\\.)*(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z))""", re.DOTALL)
+"""A text inside a Python repr; one without an end is matched up to the end, since a search from each quote takes quadratic time."""
+_BETWEEN_OBJECTS = re.compile(r"(?<=[\]})])\s+(?=[\[{])")
 """Where numpy's repr has no comma between lists and objects."""
-
 _ARRAY_END = re.compile(r"(?<=\])\s*(?:,\s*dtype=\w+\s*)?\)")
+"""The end of numpy's `array([...], dtype=object)`."""
 
 _NAMES_A_SPEAKER = re.compile(r"""(['"])(?:role|from|message\.role|type)\1\s*:""")
 _REPR_OF_CHAT = re.compile(r"\s*\[\s*\{\s*'(?:role|content|from|value|parts)'\s*:")
@@ -165,7 +165,7 @@ def _with_commas(text: str) -> str:
         if has_arrays:
             between = _ARRAY_END.sub("", between.replace("array(", ""))
         is_gap = 0 < at < len(pieces) - 1 and not between.strip()
-        pieces[at] = ", " if is_gap else _BETWEEN.sub(", ", between)
+        pieces[at] = ", " if is_gap else _BETWEEN_OBJECTS.sub(", ", between)
     return "".join(pieces)
 
 

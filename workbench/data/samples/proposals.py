@@ -188,7 +188,7 @@ def only_chat(names: Sequence[str], peek: Peek, *, is_prompt: bool = False) -> s
 
 def _are_asked(cells: Sequence[Any]) -> bool:
     chats = [chat_of(value) if isinstance(value, list) else None for value in _plain(cells)]
-    return bool(chats) and all(chat is not None and chat[-1].get("role") == "user" for chat in chats)
+    return bool(chats) and all(chat and chat[-1].get("role") == "user" for chat in chats)
 
 
 def _are_whole_chats(cells: Sequence[Any]) -> bool:

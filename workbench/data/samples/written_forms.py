@@ -85,7 +85,7 @@ def _with_rows(
     lengths = [len(one) if len(one) == len(other) else 0 for one, other in zip(asked, said, strict=True)]
     if not all(lengths) or max(lengths) == 1:
         return loaded, []
-    every = {str(name): list(map(_listed, frame[name])) for name in frame.columns}
+    every = {name: list(map(_listed, frame[name])) for name in frame.columns}
     lists = {name: column for name, column in every.items() if list(map(len, column)) == lengths}
     has_numbers = any(_are_numbers(lists[name]) for name in lists if name not in names)
     is_batch = has_numbers or all(len(set(map(repr, one))) < len(one) for one in asked)
@@ -99,15 +99,14 @@ def _with_rows(
     result = repeated(loaded, frame, rows)
     own = result.frame
     assert isinstance(own, pd.DataFrame)
-    flat = {
-        name: cells_as_column([one for cell in column for one in cell], own.index)
-        for name, column in lists.items()
-    }
+    for name, column in lists.items():
+        own[name] = cells_as_column([one for cell in column for one in cell], own.index)
+    listed = ", ".join(repr(str(name)) for name in lists)
     note = (
-        f"{counted(len(frame), 'row')} with lists of one length in {', '.join(map(repr, lists))}: read as {len(rows):,}, one per "
-        "element of the lists"
+        f"read {counted(len(frame), 'row')} with lists of one length in {listed} as {counted(len(rows), 'row')}, one per element of "
+        "the lists"
     )
-    return replace(result, frame=own.assign(**flat)), [note]
+    return result, [note]
 
 
 def _listed(cell: Any) -> list[Any]:
