@@ -74,6 +74,12 @@ def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
     return None if strict and not all(_is_certain(message) for message in chat) else chat
 
 
+def is_dialogue(value: Any) -> bool:
+    """Whether a value is a list of messages with a turn of a user and one of the assistant."""
+    chat = chat_of(value) if isinstance(value, list) else None
+    return chat is not None and {turn.get("role") for turn in chat} >= {"user", "assistant"}
+
+
 def _listed(value: Any) -> Any:
     """A list of messages: one of a single message, of messages by their number, or of columns of their parts."""
     if not isinstance(value, Mapping):
@@ -241,9 +247,8 @@ def _of_message(message: Mapping[str, Any]) -> list[Any] | None:
         flat = {key.removeprefix("message."): part for key, part in message.items()}
         return _named(flat)
     inner = message.get("message")
-    is_wrapped = (
-        set(message) == {"message"} or {"message", "finish_reason"} <= message.keys()
-    )  # an API's choice
+    is_choice = {"message", "finish_reason"} <= message.keys()
+    is_wrapped = is_choice or set(message) == {"message"}
     return _of_message(inner) if is_wrapped and isinstance(inner, Mapping) else None
 
 

@@ -123,6 +123,10 @@ def plain_name(name: str) -> str:
 _PLAIN = {role: frozenset(map(plain_name, names)) for role, names in ROLES.items()}
 
 
+USABLE = ("messages", "instruction", "prompt", "completion")
+"""Roles of which rows can be made."""
+
+
 def is_name_of(role: str, name: str) -> bool:
     """Whether a column of this name is recognised as a role."""
     return plain_name(name) in _PLAIN[role]
