@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
 from workbench.data.samples.column_errors import listing, no_usable
 from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, plain_name
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
+    PEEKED,
     Peek,
     are_chats,
     are_completions,
@@ -140,6 +143,23 @@ def recognise(
     if names and not any(role in by_role for role in USABLE):
         raise no_usable(names, source, peek)
     return by_role
+
+
+def frame_roles(
+    frame: pd.DataFrame, columns: Mapping[str, str | None] | None = None, *, n_cells: int = PEEKED
+) -> dict[str, str]:
+    """The roles of a frame's columns; none if `recognise` raises an error, which the table constructor reports.
+
+    Args:
+        frame: Columns with different names as text.
+        columns: Role to column; see `recognise`.
+        n_cells: Number of first cells that are inspected.
+    """
+    names = {str(name): name for name in frame.columns}
+    try:
+        return recognise(list(names), columns, peek=lambda name: list(frame[names[name]].head(n_cells)))
+    except SamplesError:
+        return {}
 
 
 def _is_prose(cells: Sequence[Any]) -> bool:
