@@ -92,21 +92,24 @@ _ATTRIBUTES = {
 }
 """Words next to these nouns, by role."""
 
-_SPOKEN = frozenset(
+_USER_NOUNS = frozenset(
     {"input", "message", "question", "query", "request", "speech", "text", "transcript", "turn", "utterance"}
 )
+"""Words next to a user in the name of a prompt."""
 _PROMPTS = (
     ("input", frozenset({"input", "llm", "model", "text"})),
-    *((name, _SPOKEN | {name}) for name in ("customer", "human", "user")),
+    *((name, _USER_NOUNS | {name}) for name in ("customer", "human", "user")),
 )
 """Names of a prompt whose terms may have other meanings alone: a required term, and all possible ones."""
+
 _ALL_NOUNS = frozenset(noun for nouns in _NOUNS.values() for noun in nouns)
 
 _NEVER = frozenset({
     "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
     "distractor", "distractors", "document", "documents", "domain", "error", "format", "generator", "hash", "id", "ids", "idx", "incorrect",
-    "index", "key", "lang", "language", "len", "length", "name", "num", "number", "pair", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
-    "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer", "wrong",
+    "index", "key", "lang", "language", "len", "length", "name", "num", "number", "pair", "path", "rater", "score", "source", "sources",
+    "split", "status", "subject", "tag", "tags", "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version",
+    "worker", "writer", "wrong",
 })  # fmt: skip
 """Words in the name of a column with metadata about a row."""
 
@@ -153,13 +156,14 @@ def column_by_terms(role: str, names: Sequence[str], peek: Peek) -> str | None:
         return None
     rivals = several_for(role, names, peek, taken=found) if role == "completion" else []
     is_tied = any(
-        _last_word(name) in _NOUNS[role] | {"content", "text"} and not _words_of(name) & _DERIVED
+        _last_term(name) in _NOUNS[role] | {"content", "text"} and not _words_of(name) & _DERIVED
         for name in rivals
     )
     return None if is_tied else found[0]
 
 
-def _last_word(name: str) -> str:
+def _last_term(name: str) -> str:
+    """The last term of a name, in the singular; "" if it has none."""
     return ["", *_words_in_order(name)][-1].removesuffix("s")
 
 
