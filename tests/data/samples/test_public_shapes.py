@@ -294,6 +294,7 @@ def test_a_batch_without_prompts_says_so():
         '{"role"' + " " * 2_000_000,
         "\n" * 2_000_000 + "x",
         "1" * 200_000 + "!",
+        "[{'type': '" + "\\'" * 400_000,
     ],
 )
 def test_long_texts_are_looked_at_once(text):
@@ -301,6 +302,19 @@ def test_long_texts_are_looked_at_once(text):
     samples = wb.Samples([{"prompt": Q, "completion": text, "given_reply": text}])
     assert samples[0].thread.completion() == text
     assert isinstance(samples.notes, tuple)
+
+
+def test_a_column_of_reasoning_alone_is_no_prompt():
+    """Items without any message are a conversation without turns."""
+    (sample,) = wb.Samples([{"trace": [{"type": "reasoning", "summary": []}], "completion": A}])
+    assert turns([sample]) == [("assistant", A)]
+
+
+def test_a_batch_in_one_line_keeps_its_columns_with_numbers_as_names():
+    """Each is split where it is, not copied to a second column with the same text as name."""
+    samples = wb.Samples(pd.DataFrame({0: [[1.0, 0.0]], "prompt": [[Q, Q]], "completion": [[A, B]]}))
+    assert samples.completions() == [A, B]
+    assert [sample.thread.metadata["0"] for sample in samples] == [1.0, 0.0]
 
 
 def test_every_choice_of_a_batch_is_a_row():

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 _MAX_AT_ONCE = 5_000
-"""Rows whose findings take less than 0.1 s: their scores are not shown before."""
+"""Maximum rows whose scores are shown together with their findings, which take less than 0.1 s."""
 
 
 @dataclass(frozen=True)
 class _Grading:
-    """A grading in progress, and the event of its end."""
+    """A grading in progress, and the event that is set when it has ended."""
 
     job: Job[Report]
     ended: threading.Event
@@ -219,28 +219,28 @@ class AutoGrader(HasTraits):
             for name, edit in edits.items()
             if (grader := self._read(name, edit, request)) is not None
         }
-        entries, run = self._start(typed, request)
+        entries, grading = self._start(typed, request)
         # A text is validated while it grades: if a check fails, its grades are dropped.
         edited = {
             name: grader
             for name, grader in typed.items()
-            if self._validated(name, edits[name], grader, request)
+            if self._is_valid(name, edits[name], grader, request)
         }
-        if run is not None and edited.keys() != typed.keys():
-            run.job.cancel()
-            entries, run = self._start(edited, request)
+        if grading is not None and edited.keys() != typed.keys():
+            grading.job.cancel()
+            entries, grading = self._start(edited, request)
         with self._guard.lock:
             if request != self._newest:
                 return
             for name in edited.keys() - entries.keys():
                 self._accept(name, edited[name])  # it waits for Run
-        if run is not None:
-            run.ended.wait()
+        if grading is not None:
+            grading.ended.wait()
             if request == self._newest:
-                self._publish(run.job.report(), entries, request)
+                self._publish(grading.job.report(), entries, request)
 
     def _start(self, edited: Mapping[str, Grader], request: int) -> tuple[dict[str, Entry], _Grading | None]:
-        """Start grading what has to be graded now, and its entries by name; no grading if there is nothing."""
+        """Start grading now; return its entries by name, and the grading, None if there is nothing to grade."""
         with self._guard.lock:
             if request != self._newest:
                 return {}, None
@@ -277,7 +277,7 @@ class AutoGrader(HasTraits):
             self._refuse(name, replace(edit, error=str(problem)), request)
             return None
 
-    def _validated(self, name: str, edit: Edit, grader: Grader, request: int) -> bool:
+    def _is_valid(self, name: str, edit: Edit, grader: Grader, request: int) -> bool:
         """Whether the grader of an edit is valid; if it is not, that is recorded in the edit."""
         if not isinstance(grader, SandboxedGrader):
             return True

@@ -119,27 +119,26 @@ def like(before: Grader | None, grader: Grader) -> Grader:
     if not isinstance(before, SourceGrader) or not isinstance(grader, SourceGrader):
         return grader
     is_same = type(grader) is type(before) and grader.source.text == before.source.text
-    mine, source = before.source, grader.source
+    earlier = before.source
     return replace(
         grader,
-        source=mine if is_same else replace(source, function=mine.function, imported=mine.imported),
-        description=grader.description
-        or (before.description if is_same else _described(before, source.text)),
+        source=earlier
+        if is_same
+        else replace(grader.source, function=earlier.function, imported=earlier.imported),
+        description=grader.description or _description_after(before, grader.source.text),
         timeout=before.timeout,
         memory_mb=before.memory_mb,
     )
 
 
-def _described(before: SourceGrader, text: str) -> str:
-    """The description after an edit: it follows the docstring if it was its first line, else it stays."""
-    return (
-        _first_sentence(text)
-        if before.description == _first_sentence(before.source.text)
-        else before.description
-    )
+def _description_after(before: SourceGrader, text: str) -> str:
+    """The description after an edit: the first line of the docstring if it was that before, else unchanged."""
+    if before.description == _first_docstring_line(before.source.text):
+        return _first_docstring_line(text)
+    return before.description
 
 
-def _first_sentence(text: str) -> str:
+def _first_docstring_line(text: str) -> str:
     """The first line of the docstring of a module's grade function; "" without one."""
     try:
         body = parse(text).body

@@ -89,10 +89,10 @@ class GradedRows:
     @property
     def shown_findings(self) -> dict[str, list[Finding]]:
         """The findings that are shown, by grader."""
-        return self.by_grader if self._earlier is None else self._earlier
+        return self._by_grader if self._earlier is None else self._earlier
 
     @cached_property
-    def by_grader(self) -> dict[str, list[Finding]]:
+    def _by_grader(self) -> dict[str, list[Finding]]:
         """The report's own findings, by grader."""
         by_name: dict[str, list[Finding]] = {}
         for finding in self.report.findings if self.report.grades else ():

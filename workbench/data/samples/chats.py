@@ -40,12 +40,12 @@ _MAX_REPR = 1_000_000
 _MAX_DEPTH = 100
 """Maximum levels of brackets in a Python repr."""
 
-_TEXT = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
-"""A text inside of a Python repr."""
-_BETWEEN = re.compile(r"(?<=[\]})])\s+(?=[\[{])")
+_TEXT = re.compile(r"""('(?:[^'\\]|\\.)*(?:'|\\?\Z)|"(?:[^"\\]|\\.)*(?:"|\\?\Z))""", re.DOTALL)
+"""A text inside a Python repr; one without an end is matched up to the end, since a search from each quote takes quadratic time."""
+_BETWEEN_OBJECTS = re.compile(r"(?<=[\]})])\s+(?=[\[{])")
 """Where numpy's repr has no comma between lists and objects."""
-
 _ARRAY_END = re.compile(r"(?<=\])\s*(?:,\s*dtype=\w+\s*)?\)")
+"""The end of numpy's `array([...], dtype=object)`."""
 
 _NAMES_A_SPEAKER = re.compile(r"""(['"])(?:role|from|message\.role|type)\1\s*:""")
 _REPR_OF_CHAT = re.compile(r"\s*\[\s*\{\s*'(?:role|content|from|value|parts)'\s*:")
@@ -72,6 +72,12 @@ def chat_of(value: Any, *, strict: bool = False) -> list[Any] | None:
         return None
     chat = list(chain.from_iterable(one for one in found if one is not None))
     return None if strict and not all(_is_certain(message) for message in chat) else chat
+
+
+def is_dialogue(value: Any) -> bool:
+    """Whether a value is a list of messages with a turn of a user and one of the assistant."""
+    chat = chat_of(value) if isinstance(value, list) else None
+    return chat is not None and {turn.get("role") for turn in chat} >= {"user", "assistant"}
 
 
 def _listed(value: Any) -> Any:
@@ -165,7 +171,7 @@ def _with_commas(text: str) -> str:
         if has_arrays:
             between = _ARRAY_END.sub("", between.replace("array(", ""))
         is_gap = 0 < at < len(pieces) - 1 and not between.strip()
-        pieces[at] = ", " if is_gap else _BETWEEN.sub(", ", between)
+        pieces[at] = ", " if is_gap else _BETWEEN_OBJECTS.sub(", ", between)
     return "".join(pieces)
 
 
@@ -241,9 +247,8 @@ def _of_message(message: Mapping[str, Any]) -> list[Any] | None:
         flat = {key.removeprefix("message."): part for key, part in message.items()}
         return _named(flat)
     inner = message.get("message")
-    is_wrapped = (
-        set(message) == {"message"} or {"message", "finish_reason"} <= message.keys()
-    )  # an API's choice
+    is_choice = {"message", "finish_reason"} <= message.keys()
+    is_wrapped = is_choice or set(message) == {"message"}
     return _of_message(inner) if is_wrapped and isinstance(inner, Mapping) else None
 
 

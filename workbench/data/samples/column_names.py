@@ -123,19 +123,24 @@ def plain_name(name: str) -> str:
 _PLAIN = {role: frozenset(map(plain_name, names)) for role, names in ROLES.items()}
 
 
+USABLE = ("messages", "instruction", "prompt", "completion")
+"""Roles of which rows can be made."""
+
+
 def is_name_of(role: str, name: str) -> bool:
     """Whether a column of this name is recognised as a role."""
     return plain_name(name) in _PLAIN[role]
 
 
-_OF_MODELS = (
+_PREDICTIONS = (
     "prediction", "pred", "predicted_text", "generated_text", "generated_output", "model_output", "model_response", "model_prediction",
 )  # fmt: skip
-"""Completions by their names, next to which an `output` may be the expected one."""
+"""Names of completions next to which an `output` may be the expected one."""
 
 
-def prediction_beside(completion: str, names: Sequence[str]) -> str:
+def find_prediction(completion: str, names: Sequence[str]) -> str:
     """The column of predictions next to a completion called `output`, which may then be the reference; "" if there is none."""
+    if plain_name(completion) not in ("output", "outputs"):
+        return ""
     folded = {plain_name(name): name for name in reversed(names)}
-    found = (folded[plain_name(one)] for one in _OF_MODELS if plain_name(one) in folded)
-    return next(found, "") if plain_name(completion) in ("output", "outputs") else ""
+    return next(filter(None, (folded.get(plain_name(name)) for name in _PREDICTIONS)), "")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
-from workbench.data.samples.column_errors import USABLE, listing, no_usable
-from workbench.data.samples.column_names import ROLES, VERDICT_NAMES, plain_name
+from workbench.data.samples.column_errors import listing, no_usable
+from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, plain_name
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
+    PEEKED,
     Peek,
     are_chats,
     are_completions,
@@ -22,7 +25,7 @@ from workbench.data.samples.proposals import (
     are_user_turns,
     are_verdicts,
     are_wrapped,
-    composed,
+    column_by_terms,
     could_be_read,
     only_chat,
 )
@@ -39,10 +42,7 @@ _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]
         are_conversations,
     ),
     "prompt": (("body", "modelInput"), are_requests),
-    "completion": (
-        _LISTS,
-        are_completions,
-    ),
+    "completion": (_LISTS, are_completions),
     "reference": (("labels",), are_texts),
 }
 """Role to names that count only if the first cells have the required content, with the check for that content."""
@@ -70,10 +70,10 @@ RIGHT_OPTIONS = frozenset(
 )  # fmt: skip
 """Columns that name the right one of several options, as `plain_name` returns them."""
 
-LISTED_NAMES = frozenset(map(plain_name, (*_LISTS, "outputs", "model_outputs"))) - {
-    "modeloutput",
-    "result",
-}
+_RESPONSES = frozenset({"modeloutput", "result"})
+"""Those of `_LISTS` under which an API's batch has one response."""
+
+LISTED_NAMES = frozenset(map(plain_name, (*_LISTS, "outputs", "model_outputs"))) - _RESPONSES
 """Known names of columns with lists of completions, as `plain_name` returns them."""
 
 COMPLETION_NAMES = frozenset(plain_name(name) for name in (*ROLES["completion"], *_LISTS))
@@ -145,6 +145,23 @@ def recognise(
     return by_role
 
 
+def frame_roles(
+    frame: pd.DataFrame, columns: Mapping[str, str | None] | None = None, *, n_cells: int = PEEKED
+) -> dict[str, str]:
+    """The roles of a frame's columns; none if `recognise` raises an error, which the table constructor reports.
+
+    Args:
+        frame: Columns with different names as text.
+        columns: Role to column; see `recognise`.
+        n_cells: Number of first cells that are inspected.
+    """
+    names = {str(name): name for name in frame.columns}
+    try:
+        return recognise(list(names), columns, peek=lambda name: list(frame[names[name]].head(n_cells)))
+    except SamplesError:
+        return {}
+
+
 def _is_prose(cells: Sequence[Any]) -> bool:
     """Whether cells are texts of which none is the JSON text of an object or a list."""
     return are_texts(cells) and not any(str(cell).lstrip().startswith(("{", "[")) for cell in cells)
@@ -166,31 +183,29 @@ def _match_by_content(
         name = _match(candidates, free)
         if name is None or not is_fitting(peek(name)):
             continue
-        if (
-            plain_name(name) == "candidates"
-            and not matched["prompt"]
-            and not matched["messages"]
-            and are_lists_of_texts(peek(name))
-        ):
-            continue  # they may be options, of which one is right
+        if plain_name(name) == "candidates" and _may_be_options(matched, peek(name)):
+            continue
         # Texts without roles are turns only if no other columns have the prompt and the completion.
         if role != "messages" or are_chats(peek(name)) or not (matched["prompt"] and matched["completion"]):
             matched[role] = name
-    asked = matched["prompt"]
-    if (
-        "prompt" not in mapping
-        and asked is not None
-        and plain_name(asked) == "user"
-        and are_records(peek(asked))
-    ):
-        matched["prompt"] = _match(ROLES["prompt"], [name for name in free if name != asked])
+    if "prompt" not in mapping and (account := _account_of_user(matched["prompt"], peek)):
+        matched["prompt"] = _match(ROLES["prompt"], [name for name in free if name != account])
     _match_lone(matched, mapping, free, peek)
     if "reference" not in mapping and not matched["reference"]:
-        matched["reference"] = composed(
-            "reference", [name for name in free if name != matched["completion"]], peek
-        )
+        others = [name for name in free if name != matched["completion"]]
+        matched["reference"] = column_by_terms("reference", others, peek)
     if "reference" not in mapping and (label := verdict_column(matched, peek)):
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != label])
+
+
+def _may_be_options(matched: Mapping[str, str | None], cells: Sequence[Any]) -> bool:
+    """Whether lists of texts may be options, of which one is right: no column has a prompt."""
+    return not matched["prompt"] and not matched["messages"] and are_lists_of_texts(cells)
+
+
+def _account_of_user(name: str | None, peek: Peek) -> str:
+    """The column `user` if it contains accounts instead of prompts; "" for any other column."""
+    return name if name is not None and plain_name(name) == "user" and are_records(peek(name)) else ""
 
 
 def _match_lone(
@@ -201,25 +216,23 @@ def _match_lone(
     if not spoken:
         named = next(filter(None, (_lone_chat(name, free, peek) for name in _LONE_CHATS)), None)
         matched["messages"] = named or only_chat(free, peek)
-    if not spoken & {"messages", "prompt", "instruction"}:
-        asked = _match(_LONE_PROMPTS, [name for name in free if name != matched["messages"]])
-        if matched["messages"]:
-            asked = None
-        elif asked is None or not _is_asked(peek(asked), is_named=asked == "history"):
-            asked = only_chat(free, peek, is_prompt=True) if "prompt" not in mapping else None
-        matched["prompt"] = asked or matched["prompt"]
-    is_asked = any(matched[role] or role in mapping for role in ("messages", "prompt", "instruction"))
-    if not is_asked:
-        matched["prompt"] = composed("prompt", free, peek)
+    if not matched["messages"] and not spoken & {"messages", "prompt", "instruction"}:
+        matched["prompt"] = _lone_prompt(free, peek) or column_by_terms("prompt", free, peek)
     if spoken & {"completion", "messages"} or matched["messages"] or "reference" in mapping:
         return
     answer = _answer_beside_reference(matched, free, peek) or _solution_of_task(matched, free, peek)
-    answer = answer or _result_of_prompt(matched, free, peek)
-    if "completion" not in mapping:
-        answer = answer or composed("completion", free, peek)
+    answer = answer or _result_of_prompt(matched, free, peek) or column_by_terms("completion", free, peek)
     if answer is not None:
         matched["completion"] = answer
         matched["reference"] = _match(ROLES["reference"], [name for name in free if name != answer])
+
+
+def _lone_prompt(names: Sequence[str], peek: Peek) -> str | None:
+    """The column of turns before the completion: by its name, or the only conversation that ends with the user's turn."""
+    found = _match(_LONE_PROMPTS, names)
+    if found is not None and _is_asked(peek(found), is_named=found == "history"):
+        return found
+    return only_chat(names, peek, is_prompt=True)
 
 
 def _is_asked(cells: Sequence[Any], *, is_named: bool) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from workbench.core.errors import SamplesError
-from workbench.data.samples.chats import chat_of
-from workbench.data.samples.column_names import ROLES, is_name_of
+from workbench.data.samples.chats import chat_of, is_dialogue
+from workbench.data.samples.column_names import ROLES, USABLE, is_name_of
 from workbench.data.samples.columns import recognise
-from workbench.data.samples.envelopes import EnvelopeError, message_in
+from workbench.data.samples.proposals import is_api_reply
 from workbench.data.samples.shapes import LOOKED_AT, document_rows, shape_of
 
 _DEPTH = 4
@@ -44,13 +44,9 @@ def _only_list(keys: Mapping[str, Any], source: str) -> Rows:
         return [{"messages": chat} for chat in chats[0]]
     lists = list(_lists(keys, "", _DEPTH))
     graded = [rows for _, rows in lists if _has_completions(rows)]
-    if len(lists) == 1 and _is_conversation(lists[0][1]):
-        return [
-            {
-                "messages": lists[0][1],
-                **{key: value for key, value in keys.items() if isinstance(value, str | int | float)},
-            }
-        ]
+    if len(lists) == 1 and is_dialogue(lists[0][1]):
+        about = {key: value for key, value in keys.items() if isinstance(value, str | int | float)}
+        return [{"messages": lists[0][1], **about}]
     if len(lists) == 1 or len(graded) == 1:
         return graded[0] if graded else lists[0][1]
     if not lists and sum(isinstance(value, str) for value in keys.values()) > 1:
@@ -117,28 +113,16 @@ def _is_row(keys: Mapping[str, Any]) -> bool:
         roles = recognise(list(keys), peek=lambda name: [keys[name]])
     except SamplesError:
         return False
-    cells = [
-        keys[name]
-        for role, name in roles.items()
-        if role in ("messages", "prompt", "completion", "instruction")
-    ]
+    cells = [keys[name] for role, name in roles.items() if role in USABLE]
     if any(isinstance(cell, str) for cell in cells):
         return True
     if any(isinstance(cell, Mapping) and set(cell) == set(map(str, range(len(cell)))) for cell in cells):
         return False  # a column by its index
     has_prompt = bool(roles.keys() & {"prompt", "instruction"})
     return any(
-        _is_api_object(cell) or (has_prompt and isinstance(cell, Mapping)) or chat_of(cell) is not None
+        is_api_reply(cell) or (has_prompt and isinstance(cell, Mapping)) or chat_of(cell) is not None
         for cell in cells
     )
-
-
-def _is_api_object(cell: Any) -> bool:
-    """Whether a cell is an object with messages, or an API's response."""
-    try:
-        return isinstance(cell, Mapping) and message_in(cell) is not None
-    except EnvelopeError:
-        return True
 
 
 def _of_split(keys: Mapping[str, Any]) -> Rows | None:
@@ -233,12 +217,6 @@ def _lists(value: Mapping[str, Any], path: str, depth: int) -> Iterator[tuple[st
 
 def _are(value: Any, kind: type) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, kind) for one in value)
-
-
-def _is_conversation(rows: Rows) -> bool:
-    """Whether the objects of a list are the turns of one conversation."""
-    chat = chat_of(rows)
-    return chat is not None and {turn.get("role") for turn in chat} >= {"user", "assistant"}
 
 
 def _are_chats(value: Any) -> bool:

@@ -208,9 +208,8 @@ def _of_choices(choices: Any) -> list[Any] | None:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if isinstance(choice, Mapping) and message is None:
-        said = (
-            choice.get("text") if "index" in choice else choice.get("messages")
-        )  # a legacy completion; Snowflake's
+        # A legacy completion has a text, Snowflake's choice a text called messages.
+        said = choice.get("text" if "index" in choice else "messages")
         return [{"role": "assistant", "content": said}] if isinstance(said, str) else None
     return chat_of(message) if isinstance(message, Mapping) else None
 

@@ -11,13 +11,13 @@ import pandas as pd
 
 from workbench.core.errors import SamplesError
 from workbench.data.samples.column_errors import UnmappedError
+from workbench.data.samples.column_names import USABLE
 from workbench.data.samples.columns import recognise
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.shaped_rows import Columns, as_column, records, unique_names
 from workbench.data.samples.shapes import LOOKED_AT, at, from_json, shape_of
 from workbench.data.samples.source_file import Loaded
 
-_SPOKEN = ("messages", "instruction", "prompt", "completion")
 _SHOWN = 8
 """Maximum keys that a note names."""
 
@@ -47,7 +47,7 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     for name in (name for name in names if name not in used):
         objects = _objects(name, first)
         keys = list(dict.fromkeys(str(key) for cell in objects for key in cell))
-        is_judged = lacking != _SPOKEN and _JUDGED.search(name) is not None
+        is_judged = lacking != USABLE and _JUDGED.search(name) is not None
         if not is_judged and (spoken := [role for role in _roles(keys, objects) if role in lacking]):
             found[name] = keys
             roles += spoken
@@ -101,7 +101,7 @@ def _lacking(
     try:
         roles = recognise(names, peek=lambda name: [row.get(name) for row in rows])
     except UnmappedError:
-        return _SPOKEN, ()
+        return USABLE, ()
     except SamplesError:
         return (), ()
     is_asked = bool({"instruction", "prompt"} & roles.keys())
@@ -122,7 +122,7 @@ def _roles(keys: Sequence[str], objects: Sequence[Mapping[str, Any]]) -> list[st
         found = recognise(keys, peek=lambda key: [cell.get(key) for cell in objects])
     except SamplesError:
         return []
-    return [role for role in _SPOKEN if role in found]
+    return [role for role in USABLE if role in found]
 
 
 def _listed(keys: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.data.samples.chats import chat_of, ends_with_user, turns_of_texts
+from workbench.data.samples.chats import chat_of, ends_with_user, is_dialogue, turns_of_texts
 from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in, text_in
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
@@ -21,6 +21,9 @@ PEEKED = 256
 
 _MANY, _SHARE = 20, 0.1
 """Minimum number of texts, and maximum share of different ones, for texts to count as categories of rows."""
+
+_LEVELS, _FEW = 3, 8
+"""Levels of objects, and first cells, in which a completion is looked for."""
 
 _MAX_ID = 200
 """Maximum characters of an id, an address or a number."""
@@ -64,6 +67,11 @@ _MAKERS = frozenset({
 })  # fmt: skip
 """Words that name the writer of a completion."""
 
+_DERIVED = frozenset(
+    {"clean", "cleaned", "extracted", "grader", "judge", "normalized", "parsed", "processed", "short"}
+)
+"""Words in the name of a column that is not another completion, but made from it."""
+
 _NOUNS = {
     "completion": frozenset({
         "answer", "completion", "generation", "output", "prediction", "reply", "response", "solution", "summary", "translation",
@@ -71,7 +79,9 @@ _NOUNS = {
     "prompt": frozenset({"instruction", "problem", "prompt", "query", "question"}),
     "reference": frozenset({"answer", "completion", "output", "reply", "response", "solution", "summary", "translation"}),
 }  # fmt: skip
-_BESIDES = {
+"""Nouns of which the composed name of a column needs one, by role."""
+
+_ATTRIBUTES = {
     "completion": _MAKERS | {"content", "final", "full", "raw", "text"},
     "prompt": frozenset(
         {"content", "filled", "formatted", "full", "input", "rendered", "test", "text", "user"}
@@ -80,22 +90,26 @@ _BESIDES = {
         {"correct", "expected", "gold", "golden", "ground", "ideal", "reference", "target", "text", "truth"}
     ),
 }
-"""Words that may accompany them."""
-_SPOKEN = frozenset(
+"""Words next to these nouns, by role."""
+
+_USER_NOUNS = frozenset(
     {"input", "message", "question", "query", "request", "speech", "text", "transcript", "turn", "utterance"}
 )
+"""Words next to a user in the name of a prompt."""
 _PROMPTS = (
     ("input", frozenset({"input", "llm", "model", "text"})),
-    *((name, _SPOKEN | {name}) for name in ("customer", "human", "user")),
+    *((name, _USER_NOUNS | {name}) for name in ("customer", "human", "user")),
 )
 """Names of a prompt whose terms may have other meanings alone: a required term, and all possible ones."""
+
 _ALL_NOUNS = frozenset(noun for nouns in _NOUNS.values() for noun in nouns)
 
 _NEVER = frozenset({
     "annotator", "at", "author", "category", "context", "contexts", "cost", "count", "dataset", "date", "difficulty", "docs",
-    "document", "documents", "domain", "error", "format", "distractor", "distractors", "generator", "hash", "id", "ids", "incorrect", "idx", "index", "key", "lang", "language", "len",
-    "length", "name", "num", "number", "pair", "path", "rater", "score", "source", "sources", "split", "status", "subject", "tag", "tags",
-    "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version", "worker", "writer", "wrong",
+    "distractor", "distractors", "document", "documents", "domain", "error", "format", "generator", "hash", "id", "ids", "idx", "incorrect",
+    "index", "key", "lang", "language", "len", "length", "name", "num", "number", "pair", "path", "rater", "score", "source", "sources",
+    "split", "status", "subject", "tag", "tags", "time", "timestamp", "tokens", "topic", "ts", "tstamp", "type", "url", "uuid", "version",
+    "worker", "writer", "wrong",
 })  # fmt: skip
 """Words in the name of a column with metadata about a row."""
 
@@ -127,46 +141,44 @@ def several_for(role: str, names: Sequence[str], peek: Peek, *, taken: Sequence[
     return [name for name in free if _is_named_for(name, role) and could_be_read(name, role, peek)]
 
 
-def composed(role: str, names: Sequence[str], peek: Peek) -> str | None:
+def column_by_terms(role: str, names: Sequence[str], peek: Peek) -> str | None:
     """The only column whose name consists of terms of a role, such as `generated_solution` or `input_prompt`, and contains texts.
 
     A completion's name also needs the name of its writer, or two terms of a completion: `final_answer` may be the reference. A
     "model solution" is one that people wrote.
     """
     found = [
-        name for name in names if _consists_of(_in_order(name), role) and could_be_read(name, role, peek)
+        name
+        for name in names
+        if _consists_of(_words_in_order(name), role) and could_be_read(name, role, peek)
     ]
     if len(found) != 1:
         return None
     rivals = several_for(role, names, peek, taken=found) if role == "completion" else []
     is_tied = any(
-        _last(name) in _NOUNS[role] | {"content", "text"} and not _words_of(name) & _DERIVED
+        _last_term(name) in _NOUNS[role] | {"content", "text"} and not _words_of(name) & _DERIVED
         for name in rivals
     )
     return None if is_tied else found[0]
 
 
-def _last(name: str) -> str:
-    return ["", *_in_order(name)][-1].removesuffix("s")
-
-
-_DERIVED = frozenset(
-    {"clean", "cleaned", "extracted", "grader", "judge", "normalized", "parsed", "processed", "short"}
-)
-"""Parts of the names of columns that are not another completion, but made from it."""
+def _last_term(name: str) -> str:
+    """The last term of a name, in the singular; "" if it has none."""
+    return ["", *_words_in_order(name)][-1].removesuffix("s")
 
 
 def _consists_of(names: Sequence[str], role: str) -> bool:
     """Whether a name consists of terms of a role, in the singular or the plural."""
     order = [word.removesuffix("s") if word.removesuffix("s") in _ALL_NOUNS else word for word in names]
     words = frozenset(order)
-    is_asked = any(first in words and words <= rest for first, rest in _PROMPTS)
-    if role == "prompt" and len(words) > 1 and is_asked:
+    if len(words) < 2:
+        return False
+    if role == "prompt" and any(required in words and words <= terms for required, terms in _PROMPTS):
         return True
     nouns = words & _NOUNS[role]
-    if len(words) < 2 or not nouns or not (nouns | {"content", "text"}).intersection(order[-1:]):
+    if not nouns or order[-1] not in nouns | {"content", "text"}:
         return False
-    if not words <= _NOUNS[role] | _BESIDES[role] or {"model", "solution"} <= words:
+    if not words <= _NOUNS[role] | _ATTRIBUTES[role] or {"model", "solution"} <= words:
         return False
     if role == "reference":
         return bool(words & _WORDS["reference"])
@@ -181,22 +193,16 @@ def only_chat(names: Sequence[str], peek: Peek, *, is_prompt: bool = False) -> s
         peek: Returns a column's first cells.
         is_prompt: Whether the user's turn is to be the last one; if not, there must be turns of a user and of the assistant.
     """
-    is_fitting = _are_asked if is_prompt else _are_whole_chats
-    found = [name for name in names if not _words_of(name) & _WORDS["reference"] and is_fitting(peek(name))]
+    is_fitting = _is_asked if is_prompt else is_dialogue
+    named = [name for name in names if not _words_of(name) & _WORDS["reference"]]
+    found = [name for name in named if _are_all(is_fitting, peek(name))]
     return found[0] if len(found) == 1 else None
 
 
-def _are_asked(cells: Sequence[Any]) -> bool:
-    chats = [chat_of(value) if isinstance(value, list) else None for value in _plain(cells)]
-    return bool(chats) and all(chat is not None and chat[-1].get("role") == "user" for chat in chats)
-
-
-def _are_whole_chats(cells: Sequence[Any]) -> bool:
-    chats = [chat_of(value) for value in _plain(cells) if isinstance(value, list)]
-    whole = [
-        {turn.get("role") for turn in chat} >= {"user", "assistant"} for chat in chats if chat is not None
-    ]
-    return bool(whole) and len(whole) == len(_plain(cells)) and all(whole)
+def _is_asked(value: Any) -> bool:
+    """Whether a value is a list of messages, the last one of a user."""
+    chat = chat_of(value) if isinstance(value, list) else None
+    return bool(chat and chat[-1].get("role") == "user")
 
 
 def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> list[str]:
@@ -219,48 +225,34 @@ def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> l
         if len(texts) == 1 and not others and texts <= _TEXT_KEYS and not words & _NEVER:
             found.append(f"{name}.{texts.pop()}")
             continue
-        found += dict.fromkeys(path for cell in cells[:_FEW] for path in _paths(cell, name, _LEVELS))
+        found += dict.fromkeys(
+            path for cell in cells[:_FEW] for path in _completion_paths(cell, name, _LEVELS)
+        )
     return found
 
 
 def nested_chat(names: Sequence[str], peek: Peek) -> str:
     """The path of a conversation inside the lists and objects of a column, such as `steps.0.messages`; "" if there is none."""
-    return next(
-        (
-            path
-            for name in names
-            for cell in _plain(peek(name)[:_FEW])
-            if (path := _chat_path(cell, name, _LEVELS * 2))
-        ),
-        "",
-    )
+    paths = (_chat_path(cell, name, _LEVELS * 2) for name in names for cell in _plain(peek(name)[:_FEW]))
+    return next(filter(None, paths), "")
 
 
 def _chat_path(value: Any, path: str, levels: int) -> str:
-    if isinstance(value, list) and _are_whole_chats([value]):
+    """The path of the first conversation in a value; "" if there is none."""
+    if is_dialogue(value):
         return path
-    inner = (
-        value.items()
-        if isinstance(value, Mapping)
-        else enumerate(value[:1])
-        if isinstance(value, list)
-        else ()
-    )
-    return next(
-        (found for key, one in inner if levels and (found := _chat_path(one, f"{path}.{key}", levels - 1))),
-        "",
-    )
+    if not levels or not isinstance(value, Mapping | list):
+        return ""
+    inner = value.items() if isinstance(value, Mapping) else enumerate(value[:1])
+    paths = (_chat_path(one, f"{path}.{key}", levels - 1) for key, one in inner)
+    return next(filter(None, paths), "")
 
 
-_LEVELS, _FEW = 3, 8
-"""Levels of objects, and cells, in which a completion is looked for."""
-
-
-def _paths(value: Mapping[str, Any], path: str, levels: int) -> Iterator[str]:
+def _completion_paths(value: Mapping[str, Any], path: str, levels: int) -> Iterator[str]:
     """The dotted paths of texts whose key is a name for a completion."""
     for key, inner in value.items():
         if isinstance(inner, Mapping) and levels > 1 and not _words_of(str(key)) & _WORDS["reference"]:
-            yield from _paths(inner, f"{path}.{key}", levels - 1)
+            yield from _completion_paths(inner, f"{path}.{key}", levels - 1)
         elif isinstance(inner, str) and is_name_of("completion", str(key)) and _is_prose(inner):
             yield f"{path}.{key}"
 
@@ -277,10 +269,10 @@ def _is_named_for(name: str, role: str) -> bool:
 
 
 def _words_of(name: str) -> frozenset[str]:
-    return frozenset(_in_order(name))
+    return frozenset(_words_in_order(name))
 
 
-def _in_order(name: str) -> list[str]:
+def _words_in_order(name: str) -> list[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return re.findall(r"[a-z]+", spaced.casefold())
 
@@ -329,10 +321,15 @@ def _plain(cells: Sequence[Any]) -> list[Any]:
     return found
 
 
+def _are_all(is_fitting: Callable[[Any], bool], cells: Sequence[Any]) -> bool:
+    """Whether there are non-missing cells, and the plain form of each one fits."""
+    values = _plain(cells)
+    return bool(values) and all(map(is_fitting, values))
+
+
 def are_chats(cells: Sequence[Any]) -> bool:
     """Whether all cells are lists of messages."""
-    values = _plain(cells)
-    return bool(values) and all(isinstance(value, list) and chat_of(value) is not None for value in values)
+    return _are_all(lambda value: isinstance(value, list) and chat_of(value) is not None, cells)
 
 
 def are_texts(cells: Sequence[Any]) -> bool:
@@ -343,26 +340,23 @@ def are_texts(cells: Sequence[Any]) -> bool:
 
 def are_user_turns(cells: Sequence[Any]) -> bool:
     """Whether all cells are lists of texts, one for each turn, the user's first and last."""
-    values = _plain(cells)
-    return bool(values) and all(ends_with_user(value) for value in values)
+    return _are_all(ends_with_user, cells)
 
 
 def are_conversations(cells: Sequence[Any]) -> bool:
     """Whether all cells are lists of messages, or all are lists of texts, one for each turn."""
-    return are_chats(cells) or (
-        bool(values := _plain(cells)) and all(turns_of_texts(value) is not None for value in values)
-    )
+    return are_chats(cells) or _are_all(lambda value: turns_of_texts(value) is not None, cells)
 
 
 def are_completions(cells: Sequence[Any]) -> bool:
     """Whether all cells are lists of completions, or API responses."""
-    values = _plain(cells)
-    return bool(values) and all(
-        bool(completions_of(value)) if isinstance(value, list) else _is_api_answer(value) for value in values
+    return _are_all(
+        lambda value: bool(completions_of(value)) if isinstance(value, list) else is_api_reply(value), cells
     )
 
 
-def _is_api_answer(value: Any) -> bool:
+def is_api_reply(value: Any) -> bool:
+    """Whether a value is an object with messages, or an API's response."""
     try:
         return isinstance(value, Mapping) and message_in(value) is not None
     except EnvelopeError:
@@ -371,37 +365,33 @@ def _is_api_answer(value: Any) -> bool:
 
 def are_requests(cells: Sequence[Any]) -> bool:
     """Whether all cells are API requests: objects with messages."""
-    values = _plain(cells)
-    return bool(values) and all(
-        isinstance(value, Mapping) and request_in(value) is not None for value in values
-    )
+    return _are_all(lambda value: isinstance(value, Mapping) and request_in(value) is not None, cells)
 
 
 def are_records(cells: Sequence[Any]) -> bool:
     """Whether all cells are objects without a text or messages of a prompt, such as the account of a user."""
-    values = _plain(cells)
-    return bool(values) and all(
-        isinstance(value, Mapping)
-        and request_in(value) is None
-        and chat_of(value) is None
-        and text_in(value, PROMPT_KEYS) is None
-        for value in values
+    return _are_all(
+        lambda value: (
+            isinstance(value, Mapping)
+            and request_in(value) is None
+            and chat_of(value) is None
+            and text_in(value, PROMPT_KEYS) is None
+        ),
+        cells,
     )
 
 
 def are_lists_of_texts(cells: Sequence[Any]) -> bool:
     """Whether all cells are lists of texts."""
-    values = _plain(cells)
-    return bool(values) and all(
-        isinstance(value, list) and all(isinstance(one, str) for one in value) for value in values
+    return _are_all(
+        lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value), cells
     )
 
 
 def are_wrapped(cells: Sequence[Any]) -> bool:
     """Whether all cells are objects around one text of a completion."""
-    values = _plain(cells)
-    return bool(values) and all(
-        isinstance(value, Mapping) and text_in(value, COMPLETION_KEYS) is not None for value in values
+    return _are_all(
+        lambda value: isinstance(value, Mapping) and text_in(value, COMPLETION_KEYS) is not None, cells
     )
 
 

@@ -11,15 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.core.display_text import counted
-from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import chat_of
-from workbench.data.samples.columns import recognise
+from workbench.data.samples.columns import frame_roles
 from workbench.data.samples.envelopes import unpacked
 from workbench.data.samples.numbered_columns import with_listed
 from workbench.data.samples.old_grades import are_scores, number_of
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
 from workbench.data.samples.preference_pairs import without_pairs
-from workbench.data.samples.proposals import PEEKED
 from workbench.data.samples.repeated_rows import cells_as_column, group_names, repeated
 from workbench.data.samples.roles import CellError, answer_in, completions_of, messages_of
 from workbench.data.samples.source_file import Loaded
@@ -63,10 +61,7 @@ def _with_chosen(loaded: Loaded, columns: Mapping[str, str | None]) -> Loaded:
     others = {"chosen", *(name.replace("rejected", "chosen") for name in found)}
     if len(found) != 1 or columns or others & set(map(str, frame.columns)):
         return loaded
-    try:
-        roles = recognise(list(map(str, frame.columns)), peek=lambda name: list(frame[name].head(PEEKED)))
-    except SamplesError:
-        return loaded
+    roles = frame_roles(frame)
     name = roles.get("messages", roles.get("completion"))
     if name is None or name not in frame.columns:
         return loaded
@@ -179,11 +174,8 @@ def _without_own_turn(own: pd.DataFrame, roles: Mapping[str, str], is_several: S
 def _completions(frame: pd.DataFrame, columns: Columns) -> tuple[Any, dict[str, str]]:
     """The completion column that may contain lists or objects, and the roles; None for none."""
     names = {str(name): name for name in frame.columns}
-    try:
-        roles = recognise(list(names), columns, peek=lambda name: list(frame[names[name]].head(PEEKED)))
-    except SamplesError:
-        return None, {}  # the table constructor reports the error
-    name = names.get(roles.get("completion", ""))
+    roles = frame_roles(frame, columns)
+    name = names[roles["completion"]] if "completion" in roles else None
     if name is None or frame[name].dtype != object:
         return None, roles
     kinds = set(map(type, frame[name]))

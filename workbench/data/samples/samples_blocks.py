@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.core.display import DisplayBlock, Paragraph, Parts, Span, TableBlock
 from workbench.core.display_text import counted, one_line
-from workbench.data.samples.column_names import ROLES, is_name_of, prediction_beside
+from workbench.data.samples.column_names import ROLES, find_prediction, is_name_of
 from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.old_grades import are_truth_values
 from workbench.data.samples.plain import NotPlainError, plain
@@ -188,10 +188,13 @@ def _role_notes(table: Table) -> Iterator[str]:
 def _other_prediction(table: Table) -> Iterator[str]:
     """A sentence for lazily read predictions next to an `output`: in memory they would be the completions, if it does not contain them."""
     name = table.roles.get("completion", "")
-    found = prediction_beside(name, table.column_names)
+    found = find_prediction(name, table.column_names)
     is_open = "completion" not in table.given and "reference" not in table.roles
     if found and table.data.is_lazy and is_open:
-        yield f"column {name!r} is read as the completion, and may be the reference of {found!r}: to grade that, map it: columns={{'completion': {found!r}}}"
+        yield (
+            f"column {name!r} is read as the completion, and may be the reference of {found!r}; to grade that column, map it: "
+            f"{mapping_text({'completion': found})}"
+        )
 
 
 def _missing_prompt(table: Table, free: Sequence[str]) -> Iterator[str]:

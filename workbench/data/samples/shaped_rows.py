@@ -15,7 +15,7 @@ from workbench.core.grade import ErrorKind
 from workbench.data.samples.cells import CellFault
 from workbench.data.samples.chats import chat_of
 from workbench.data.samples.column_names import ROLES
-from workbench.data.samples.columns import recognise
+from workbench.data.samples.columns import frame_roles, recognise
 from workbench.data.samples.old_grades import are_scores, column_scores, is_scored
 from workbench.data.samples.parquet_columns import ParquetColumns
 from workbench.data.samples.plain import NotPlainError, is_missing
@@ -366,11 +366,10 @@ def with_column_scores(loaded: Loaded, columns: Columns) -> Loaded:
         or frame.columns.nlevels > 1
     ):
         return loaded
+    roles = frame_roles(frame, columns, n_cells=LOOKED_AT)
+    if not roles:
+        return loaded
     names = {str(name): name for name in frame.columns}
-    try:
-        roles = recognise(list(names), columns, peek=lambda name: list(frame[names[name]].head(LOOKED_AT)))
-    except SamplesError:
-        return loaded  # the table constructor reports the error
     taken = {*roles.values(), *loaded.old}
     free = {name: frame[own] for name, own in names.items() if name not in taken and are_scores(name)}
     return replace(loaded, old={**loaded.old, **column_scores(free)}) if free else loaded

@@ -186,7 +186,7 @@ def _unpacked(path: Path, packed: str) -> bytes:
     """
     try:
         data = read_bytes(path, SamplesError)
-        with _OPENED[packed](data) as stream:
+        with _OPENERS[packed](data) as stream:
             return _all_of(stream, path)
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         raise SamplesError(
@@ -194,12 +194,12 @@ def _unpacked(path: Path, packed: str) -> bytes:
         ) from error  # fmt: skip
 
 
-_OPENED: Mapping[str, Callable[[bytes], Any]] = {
+_OPENERS: Mapping[str, Callable[[bytes], Any]] = {
     ".gz": lambda data: gzip.GzipFile(fileobj=io.BytesIO(data)),
     ".zst": lambda data: pa.CompressedInputStream(pa.BufferReader(data), "zstd"),
     ".bz2": lambda data: bz2.BZ2File(io.BytesIO(data)),
 }
-"""Suffix of a compressed file to what reads its content."""
+"""Suffix of a compressed file to the function that opens its content."""
 
 
 def _all_of(stream: io.BufferedIOBase, path: Path) -> bytes:

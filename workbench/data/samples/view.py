@@ -27,7 +27,7 @@ from workbench.data.samples.sample import Sample, digest_of
 from workbench.data.samples.samples_blocks import as_line, dataset_notes, reading_line, samples_blocks
 from workbench.data.samples.shaped_rows import shaped, with_column_scores
 from workbench.data.samples.table import Table
-from workbench.data.samples.written_forms import as_meant
+from workbench.data.samples.written_forms import without_written_forms
 
 _HIDDEN = frozenset(name for name in vars(RowView) if not name.startswith("_")) | {
     "read",
@@ -94,7 +94,7 @@ class Samples(RowView, Displayed):
         loaded, of_nested = unnested(load(data, source), columns)
         of_nested = (*loaded.notes, *of_nested)
         loaded, columns, of_shape = shaped(loaded, columns, source)
-        loaded, of_forms = as_meant(with_nested(loaded, columns), columns)
+        loaded, of_forms = without_written_forms(with_nested(loaded, columns), columns, source)
         loaded, columns, of_rows = expanded(loaded, columns)
         table = Table(
             with_column_scores(loaded, columns),

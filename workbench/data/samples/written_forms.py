@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,11 +13,11 @@ import pandas as pd
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
 from workbench.data.samples.chats import data_in_text
-from workbench.data.samples.column_names import is_name_of, plain_name, prediction_beside
-from workbench.data.samples.columns import LISTED_NAMES, recognise
+from workbench.data.samples.column_names import find_prediction, is_name_of, plain_name
+from workbench.data.samples.columns import LISTED_NAMES, frame_roles
 from workbench.data.samples.envelopes import message_in, text_in
 from workbench.data.samples.plain import is_missing
-from workbench.data.samples.proposals import PEEKED
+from workbench.data.samples.proposals import PEEKED, mapping_text
 from workbench.data.samples.repeated_rows import cells_as_column, repeated
 from workbench.data.samples.roles import COMPLETION_KEYS, PROMPT_KEYS
 from workbench.data.samples.source_file import Loaded
@@ -26,10 +26,16 @@ Columns = Mapping[str, str | None] | None
 """Role to column name, as given by the user."""
 
 _KEYS = {"prompt": PROMPT_KEYS, "completion": COMPLETION_KEYS, "reference": COMPLETION_KEYS}
+"""Names of the text in an object of one text, by role."""
 _UNITED = ("prompt", "completion")
+"""Roles whose columns are united if no row has two of them."""
+_EXPECTED = "expected_output"
+"""New name of a column `output` that is the reference."""
+_MAX_PIECE = 12
+"""Maximum mean characters of the pieces of a streamed text."""
 
 
-def as_meant(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]:
+def without_written_forms(loaded: Loaded, columns: Columns, source: str) -> tuple[Loaded, tuple[str, ...]]:
     """Plain rows in memory without these forms, and a note on each; unchanged otherwise.
 
     A column that the user maps keeps its cells.
@@ -37,38 +43,34 @@ def as_meant(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     Args:
         loaded: The rows, after tools' shapes were read.
         columns: Role to column name, as given by the user.
+        source: Origin of the data, for errors.
     """
     frame = loaded.frame
-    is_plain = (
-        isinstance(frame, pd.DataFrame) and loaded.shape is None and isinstance(columns, Mapping | None)
-    )
-    if (
-        not is_plain
-        or not isinstance(frame, pd.DataFrame)
-        or frame.columns.nlevels > 1
-        or frame.columns.has_duplicates
-    ):
+    is_mapping = isinstance(columns, Mapping | None)  # otherwise the table constructor reports the error
+    if not isinstance(frame, pd.DataFrame) or not is_mapping or loaded.shape is not None:
         return loaded, ()
-    loaded, notes = _with_rows(loaded, frame, columns or {})
+    if frame.columns.nlevels > 1 or frame.columns.has_duplicates:
+        return loaded, ()
+    loaded, notes = _with_row_per_element(loaded, frame, columns or {}, source)
     frame = loaded.frame
     assert isinstance(frame, pd.DataFrame)
     for change in (
-        _with_replies,
-        _without_copy,
+        _with_api_replies,
+        _without_copy_of_chosen,
         _with_predictions,
-        _with_pieces,
+        _with_joined_pieces,
         _with_responses,
         _with_lists,
-        _with_united,
-        _with_texts,
+        _with_united_columns,
+        _with_texts_of_objects,
     ):
         frame, found = change(frame, columns or {})
         notes += found
     return replace(loaded, frame=frame), tuple(notes)
 
 
-def _with_rows(
-    loaded: Loaded, frame: pd.DataFrame, columns: Mapping[str, str | None]
+def _with_row_per_element(
+    loaded: Loaded, frame: pd.DataFrame, columns: Mapping[str, str | None], source: str
 ) -> tuple[Loaded, list[str]]:
     """A row for each element if prompts and completions are lists of one length: a batch of a trainer in one line.
 
@@ -85,50 +87,56 @@ def _with_rows(
     lengths = [len(one) if len(one) == len(other) else 0 for one, other in zip(asked, said, strict=True)]
     if not all(lengths) or max(lengths) == 1:
         return loaded, []
-    every = {str(name): list(map(_listed, frame[name])) for name in frame.columns}
+    every = {name: list(map(_listed, frame[name])) for name in frame.columns}
     lists = {name: column for name, column in every.items() if list(map(len, column)) == lengths}
     has_numbers = any(_are_numbers(lists[name]) for name in lists if name not in names)
     is_batch = has_numbers or all(len(set(map(repr, one))) < len(one) for one in asked)
     if not is_batch and all(isinstance(one, str) for cell in asked for one in cell):
         raise SamplesError(
             f"columns {names[0]!r} and {names[1]!r} contain lists of one length, which may be turns of one conversation or separate rows",
-            found=f"{lengths[0]} texts in each of the first row", expected="one prompt and one completion per row",
+            where=source, found=f"{lengths[0]} texts in each list of the first row", expected="one prompt and one completion per row",
             hint="write a row for each prompt with its completion, or a column 'messages' with all turns of each conversation",
         )  # fmt: skip
     rows = np.repeat(np.arange(len(frame), dtype=np.intp), lengths)
     result = repeated(loaded, frame, rows)
     own = result.frame
     assert isinstance(own, pd.DataFrame)
-    flat = {
-        name: cells_as_column([one for cell in column for one in cell], own.index)
-        for name, column in lists.items()
-    }
+    for name, column in lists.items():
+        own[name] = cells_as_column([one for cell in column for one in cell], own.index)
+    listed = ", ".join(repr(str(name)) for name in lists)
     note = (
-        f"{counted(len(frame), 'row')} with lists of one length in {', '.join(map(repr, lists))}: read as {len(rows):,}, one per "
-        "element of the lists"
+        f"read {counted(len(frame), 'row')} with lists of one length in {listed} as {counted(len(rows), 'row')}, one per element of "
+        "the lists"
     )
-    return replace(result, frame=own.assign(**flat)), [note]
+    return result, [note]
+
+
+def _list_in(cell: Any) -> list[Any]:
+    """The elements of a list or an array; none of any other cell."""
+    value = cell.tolist() if isinstance(cell, np.ndarray) else cell
+    return value if isinstance(value, list) else []
 
 
 def _listed(cell: Any) -> list[Any]:
     """The elements of a list of texts, numbers or conversations; none of any other cell."""
-    value = cell.tolist() if isinstance(cell, np.ndarray) else cell
-    is_list = isinstance(value, list) and not any(isinstance(one, dict) for one in value)
-    return value if is_list else []
+    value = _list_in(cell)
+    return [] if any(isinstance(one, dict) for one in value) else value
 
 
 def _are_numbers(column: Sequence[Sequence[Any]]) -> bool:
     return all(isinstance(one, int | float) for cell in column for one in cell)
 
 
-def _with_replies(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
-    """The rows of requests next to the choices, or the parts, of an API's response as a column of completions."""
+def _with_api_replies(
+    frame: pd.DataFrame, columns: Mapping[str, str | None]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The rows with the choices, or the parts, of an API's response next to its request as a column of completions."""
     if "completion" in columns or "response" in frame.columns or "messages" not in frame.columns:
         return frame, []
     for name, beside, wrap in _REPLIES:
         if not {name, *beside} <= set(frame.columns):
             continue
-        cells = [wrap(_objects_in(cell)) if _objects_in(cell) else None for cell in frame[name]]
+        cells = [wrap(objects) if objects else None for objects in map(_objects_in, frame[name])]
         if any(cell is not None for cell in cells) and "completion" not in _roles(frame, columns):
             found = cells_as_column(cells, frame.index)
             return frame.drop(columns=[name]).assign(response=found), [
@@ -145,21 +153,22 @@ _REPLIES: Sequence[tuple[str, tuple[str, ...], Callable[[list[Any]], dict[str, A
 
 
 def _objects_in(cell: Any) -> list[Any]:
-    value = cell.tolist() if isinstance(cell, np.ndarray) else cell
-    is_reply = isinstance(value, list) and all(
-        isinstance(one, Mapping) and {"message", "type"} & one.keys() for one in value
-    )
+    """The choices, or the parts, in a list of only these; none of any other cell."""
+    value = _list_in(cell)
+    is_reply = all(isinstance(one, Mapping) and {"message", "type"} & one.keys() for one in value)
     return value if is_reply else []
 
 
-def _without_copy(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
+def _without_copy_of_chosen(
+    frame: pd.DataFrame, columns: Mapping[str, str | None]
+) -> tuple[pd.DataFrame, list[str]]:
     """The rows of a pair without a column that repeats the chosen completion, which would be the only one that is graded."""
     if not {"chosen", "rejected"} <= set(frame.columns):
         return frame, []
     name = _roles(frame, columns).get("completion")
     if name not in ("response", "output") or not frame[name].map(repr).equals(frame["chosen"].map(repr)):
         return frame, []
-    return frame.drop(columns=[name]), [f"column {name!r} repeats 'chosen', and is left out"]
+    return frame.drop(columns=[name]), [f"column {name!r} is left out, because it repeats 'chosen'"]
 
 
 def _with_predictions(
@@ -171,7 +180,7 @@ def _with_predictions(
     """
     roles = _roles(frame, columns)
     name = roles.get("completion", "")
-    found = prediction_beside(name, list(map(str, frame.columns)))
+    found = find_prediction(name, list(map(str, frame.columns)))
     if not found or "reference" in roles or "reference" in columns or _EXPECTED in frame.columns:
         return frame, []
     both = [
@@ -184,19 +193,14 @@ def _with_predictions(
         return frame, []
     note = (
         f"column {found!r} is read as the completion, and {name!r} as the reference, {_EXPECTED!r}; to grade {name!r}, map it: "
-        f"columns={{'completion': {name!r}}}"
+        f"{mapping_text({'completion': name})}"
     )
     return frame.rename(columns={name: _EXPECTED}), [note]
 
 
-_EXPECTED = "expected_output"
-
-
-_PIECE = 12
-"""Maximum mean characters of the pieces in which a model's text was sent."""
-
-
-def _with_pieces(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
+def _with_joined_pieces(
+    frame: pd.DataFrame, columns: Mapping[str, str | None]
+) -> tuple[pd.DataFrame, list[str]]:
     """The rows with the pieces of a streamed text joined: short texts of which some begin with a blank, and later ones do not."""
     name = _roles(frame, columns).get("completion")
     if name is None or not all(map(_listed, frame[name].head(PEEKED))):
@@ -208,14 +212,16 @@ def _with_pieces(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tupl
     starts = {piece[:1].isspace() for piece in later}
     if (
         len(starts) < 2
-        or sum(map(len, later)) > _PIECE * len(later)
+        or sum(map(len, later)) > _MAX_PIECE * len(later)
         or any(cell[0][:1].isspace() for cell in cells)
     ):
         return frame, []
     joined = cells_as_column(["".join(cell) for cell in cells], frame.index)
-    return frame.assign(**{name: joined}), [
-        f"lists in {name!r} are read as the pieces of one text each; to read each piece as a completion, map it: columns={{'completion': {name!r}}}"
-    ]
+    note = (
+        f"lists in {name!r} are read as the pieces of one text each; to read each piece as a completion, map it: "
+        f"{mapping_text({'completion': name})}"
+    )
+    return frame.assign(**{name: joined}), [note]
 
 
 def _with_responses(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
@@ -224,9 +230,11 @@ def _with_responses(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> t
     found = None if name is None else _all_of(frame[name], _response_in)
     if name is None or found is None:
         return frame, []
-    return frame.assign(**{name: cells_as_column(found, frame.index)}), [
-        f"texts in {name!r} are responses of an API, whose messages are read; to read each text unchanged, map it: columns={{'completion': {name!r}}}"
-    ]
+    note = (
+        f"texts in {name!r} are responses of an API, whose messages are read; to read each text unchanged, map it: "
+        f"{mapping_text({'completion': name})}"
+    )
+    return frame.assign(**{name: cells_as_column(found, frame.index)}), [note]
 
 
 def _response_in(cell: str) -> dict[str, Any] | None:
@@ -251,7 +259,7 @@ def _with_lists(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple
             frame = frame.assign(**{str(name): cells_as_column(found, frame.index)})
             notes.append(
                 f"texts in {str(name)!r} are lists of completions, which are read; to read each text as one completion, map it: "
-                f"columns={{'completion': {str(name)!r}}}"
+                f"{mapping_text({'completion': str(name)})}"
             )
     return frame, notes
 
@@ -281,15 +289,12 @@ def _all_of(column: pd.Series[Any], convert: Callable[[str], Any]) -> list[Any] 
 
 def _roles(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> dict[str, str]:
     """The roles of columns that the user did not map."""
-    names = {str(name): name for name in frame.columns}
-    try:
-        found = recognise(list(names), columns, peek=lambda name: list(frame[names[name]].head(PEEKED)))
-    except SamplesError:
-        return {}  # the table constructor reports the error
-    return {role: name for role, name in found.items() if role not in columns}
+    return {role: name for role, name in frame_roles(frame, columns).items() if role not in columns}
 
 
-def _with_united(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
+def _with_united_columns(
+    frame: pd.DataFrame, columns: Mapping[str, str | None]
+) -> tuple[pd.DataFrame, list[str]]:
     """The rows with a role's column completed by another one of that role, if no row has both: files that were put together."""
     notes = []
     roles = _roles(frame, columns) if len(frame.columns) > 1 else {}
@@ -298,13 +303,13 @@ def _with_united(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tupl
         if name is None or "messages" in roles or "instruction" in roles:
             continue
         has = frame[name].map(lambda cell: not is_missing(cell)).to_numpy(bool)
-        for other in _of_role(frame, role, name, columns):
+        for other in _others_of_role(frame, role, name, columns):
             also = frame[other].map(lambda cell: not is_missing(cell)).to_numpy(bool)
             if not also.any() or (has & also).any():
                 continue
             notes.append(
                 f"no row has both {name!r} ({counted(int(has.sum()), 'row')}) and {other!r} ({counted(int(also.sum()), 'row')}): both are "
-                f"read as the {role}; to read one of them, map it: columns={{{role!r}: {name!r}}}"
+                f"read as the {role}; to read one of them, map it: {mapping_text({role: name})}"
             )
             cells = [
                 new if is_there else old
@@ -315,13 +320,17 @@ def _with_united(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tupl
     return frame, notes
 
 
-def _of_role(frame: pd.DataFrame, role: str, name: str, columns: Mapping[str, str | None]) -> Iterator[str]:
-    for other in map(str, frame.columns):
-        if other != name and other not in columns.values() and is_name_of(role, other):
-            yield other
+def _others_of_role(
+    frame: pd.DataFrame, role: str, name: str, columns: Mapping[str, str | None]
+) -> list[str]:
+    """The columns with a name of the role next to its own one, except those that the user maps."""
+    taken = {name, *columns.values()}
+    return [other for other in map(str, frame.columns) if other not in taken and is_name_of(role, other)]
 
 
-def _with_texts(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:
+def _with_texts_of_objects(
+    frame: pd.DataFrame, columns: Mapping[str, str | None]
+) -> tuple[pd.DataFrame, list[str]]:
     """The rows with the texts in objects that are JSON texts, if all prompts are: completions alone may be JSON that a model wrote."""
     roles = _roles(frame, columns)
     parsed = {
@@ -333,10 +342,9 @@ def _with_texts(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple
     if "prompt" not in found:
         return frame, []
     texts = {roles[role]: cells_as_column(cells, frame.index) for role, cells in found.items()}
-    mapping = {role: roles[role] for role in found}
     note = (
         f"cells of {', '.join(map(repr, texts))} are JSON texts of objects with one text each, which is read; to read the cells "
-        f"unchanged, map them: columns={mapping!r}"
+        f"unchanged, map them: {mapping_text({role: roles[role] for role in found})}"
     )
     return frame.assign(**texts), [note]
 

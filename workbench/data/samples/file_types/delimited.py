@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
 from workbench.data.samples.file_types import reader
 from workbench.data.samples.source_file import Loaded, SourceFile
@@ -57,7 +58,7 @@ def read_delimited(file: SourceFile) -> Loaded:
 def _without_headers(
     names: Sequence[str], rows: list[list[str | None]], lines: list[int]
 ) -> tuple[list[list[str | None]], list[int], tuple[str, ...]]:
-    """The rows without lines of headers: those of files that were put together, and the two further ones of Qualtrics."""
+    """The rows without headers among them, of files that were put together or of Qualtrics' two further ones; their lines; notes."""
     imported = next(
         (
             at
@@ -70,7 +71,7 @@ def _without_headers(
     if not headers:
         return rows, lines, ()
     kept = [at for at in range(len(rows)) if at not in headers]
-    note = f"{len(headers)} further {'line' if len(headers) == 1 else 'lines'} of headers left out"
+    note = f"skipped {counted(len(headers), 'further line')} of headers"
     return [rows[at] for at in kept], [lines[at] for at in kept], (note,)
 
 

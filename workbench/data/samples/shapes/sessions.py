@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.data.samples.chats import chat_of, turns_of_texts
+from workbench.data.samples.chats import is_dialogue, turns_of_texts
 from workbench.data.samples.shapes import (
     Row,
     Score,
@@ -166,6 +166,7 @@ _GROUPS = (
     "rollouts",
     "responses",
 )
+"""Names of a list of conversations."""
 
 
 def _group_in(row: Row) -> str:
@@ -173,12 +174,7 @@ def _group_in(row: Row) -> str:
     lists = {
         name: several for name in _GROUPS if isinstance(several := from_json(row.get(name)), list) and several
     }
-    return next((name for name, several in lists.items() if all(map(_is_whole, several))), "")
-
-
-def _is_whole(chat: Any) -> bool:
-    turns = chat_of(chat) if isinstance(chat, list) else None
-    return turns is not None and {turn.get("role") for turn in turns} >= {"user", "assistant"}
+    return next((name for name, several in lists.items() if all(map(is_dialogue, several))), "")
 
 
 @shape(
