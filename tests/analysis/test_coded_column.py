@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.analysis.confounders import CodedColumn, explained_share, within
+from workbench.analysis.coded_column import CodedColumn
+from workbench.analysis.confounders import explained_share, within
 from workbench.analysis.statistics import dot, level_codes
 from workbench.analysis.statistics.association import difference_within_levels, within_levels
 from workbench.report.sample_columns import SampleColumns

@@ -23,7 +23,7 @@ NAME = "names_the_river_that_flows_through_the_city"
 
 MAPPED = f"""
 import workbench as wb
-samples = wb.read_samples("my_answers.csv", columns={{"prompt": "user_question", "completion": "bot_reply", "reference": "gold"}})
+samples = wb.read_samples("my_answers.csv", columns={{"prompt": "user_question", "completion": "support_reply", "reference": "gold"}})
 @wb.grader
 async def {NAME}(thread):
     \"\"\"The reference occurs in the completion.\"\"\"
@@ -64,7 +64,7 @@ def _(wb):
 
 @app.cell
 def _({NAME}, mo, wb):
-    samples = wb.read_samples("my_answers.csv", columns={{"prompt": "user_question", "completion": "bot_reply", "reference": "gold"}})
+    samples = wb.read_samples("my_answers.csv", columns={{"prompt": "user_question", "completion": "support_reply", "reference": "gold"}})
     workbench = wb.Workbench(samples, [{NAME}, wb.Contains(), wb.ExactMatch()], labels="human_label", store=None)
     mo.ui.anywidget(workbench)
     return
@@ -80,7 +80,7 @@ def write_table(folder: Path) -> None:
     draw = random.Random(7)
     with (folder / "my_answers.csv").open("w", newline="") as out:
         writer = csv.writer(out)
-        writer.writerow(["id", "user_question", "bot_reply", "gold", "human_label", "topic", "latency_ms"])
+        writer.writerow(["id", "user_question", "support_reply", "gold", "human_label", "topic", "latency_ms"])
         for n in range(300):
             city, right = draw.choice(list(RIVERS)), draw.random() < 0.55
             river = RIVERS[city] if right else draw.choice([r for r in RIVERS.values() if r != RIVERS[city]])

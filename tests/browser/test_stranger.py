@@ -169,7 +169,7 @@ def test_nothing_is_cut_at_any_width(browser, lab, table):
 
 TWELVE = """
 import workbench as wb
-samples = wb.read_samples("my_answers.csv", columns={"prompt": "user_question", "completion": "bot_reply", "reference": "gold"})
+samples = wb.read_samples("my_answers.csv", columns={"prompt": "user_question", "completion": "support_reply", "reference": "gold"})
 names = [f"grader_number_{n}_whose_name_says_all_that_it_looks_for_in_a_reply_v{n}" for n in range(12)]
 app = wb.Workbench(samples, [wb.Contains(expected=str(n), name=name) for n, name in enumerate(names)], labels="human_label", store=None)
 app

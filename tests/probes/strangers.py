@@ -760,7 +760,7 @@ _case(
         for n in range(8)
     ],
 )
-_query = "import sqlite3\ndata = sqlite3.connect(':memory:')\ndata.executescript(row['schema'])\ntry:\n    got = data.execute(text.strip().rstrip(';')).fetchall()\nexcept sqlite3.Error:\n    return 0.0\nright = data.execute(row['query']).fetchall()\n"
+_query = "import sqlite3\ndata = sqlite3.connect(':memory:')\ndata.executescript(row['schema'])\nright = data.execute(row['query']).fetchall()\ntry:\n    got = data.execute(text.strip().rstrip(';')).fetchall()\nexcept sqlite3.Error:\n    return 0.0\n"
 _case(
     "rows_as_a_set",
     r"twice|count|duplicate",

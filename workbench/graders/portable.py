@@ -105,7 +105,7 @@ class _Taken:
         self.done[name] = (module, _text(file, name))
 
     def _follow(self, file: _File, module: str, name: str, used: str) -> None:
-        if module == "workbench.data.extractors" and used in _SHIMS:
+        if module.startswith("workbench.data.extractors.") and used in _SHIMS:
             self.take(_RULES + _SHIMS[used][0], _SHIMS[used][1])
         elif used in file.pieces and used != name:
             self.take(module, used)

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.app.widgets import using
 from tests.app.widgets.test_cell_state import notebook  # noqa: F401 (a fixture)
 
-NAMES = ["case", "user_question", "bot_reply", "gold", "human_label", "latency_ms"]
+NAMES = ["case", "user_question", "support_reply", "gold", "human_label", "latency_ms"]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_nothing_is_graded_until_the_columns_are_mapped(page):
     assert page.columns["columns"][5]["note"] == "30 different numbers"
     roles = {
         "prompt": "user_question",
-        "completion": "bot_reply",
+        "completion": "support_reply",
         "reference": "gold",
         "labels": "human_label",
     }
@@ -92,7 +92,7 @@ def test_what_cannot_be_mapped_is_said_and_the_page_stays(page):
     """Without a completion, or with labels that are none."""
     page.tell("map_columns", roles={"prompt": "user_question"})
     assert "completion" in page.problem
-    page.tell("map_columns", roles={"completion": "bot_reply", "labels": "gold"})
+    page.tell("map_columns", roles={"completion": "support_reply", "labels": "gold"})
     assert "neither good, bad nor unknown" in page.problem
     assert page.columns is not None
 
@@ -101,7 +101,7 @@ def test_columns_can_be_mapped_again_and_left(page):
     """From the rows' settings; edits and labels stay in the session that goes on."""
     mapped(page)
     page.tell("show_columns", on=True)
-    assert (page.columns["reason"], page.columns["roles"]["completion"]) == ("", "bot_reply")
+    assert (page.columns["reason"], page.columns["roles"]["completion"]) == ("", "support_reply")
     page.tell("show_columns", on=False)
     assert page.columns is None
 
@@ -124,4 +124,4 @@ def test_a_cell_that_runs_again_keeps_the_columns(notebook, file):  # noqa: F811
     mapped(first)
     again = notebook.run("a", lambda: app_of(file))
     assert again.session is first.session
-    assert again.samples.columns["completion"] == "bot_reply"
+    assert again.samples.columns["completion"] == "support_reply"
