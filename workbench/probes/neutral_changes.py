@@ -14,7 +14,7 @@ from workbench.probes.board import Board, Pair
 from workbench.probes.controlled import Changed, each
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import plainly
-from workbench.probes.small_changes import MAX_ROWS, OF_TWELVE, TIME
+from workbench.probes.small_changes import MAX_ROWS, OF_24, OF_TWELVE, TIME
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant, program_of
 from workbench.probes.variants.own import MORE_KEYS
@@ -93,7 +93,7 @@ def neutral_changes(board: Board, base: Base) -> list[Family]:
         _aliases(rows),
         _offsets(rows),
         (ORDINAL, each(_where_stated(rows, r"\bany (?:usual|common|English)\b|\bany form\b"), _ordinal)),
-        (AS_STRING, each(_where_stated(rows, r"\ba string\b|\bas text\b"), _arguments_as_text)),
+        (AS_STRING, each(_where_stated(rows, _MAY_BE_TEXT), _arguments_as_text)),
         (BLANKS, each(rows, _blanks)),
         (replace(IN_TEXT, question=True), each(rows, _in_text)),
     ]
@@ -192,13 +192,10 @@ def _other_arguments(row: ProbeRow, text: str) -> Iterator[str]:
         yield _NO_ARGUMENTS.sub(r'\1, "arguments": {}\2', text, count=1)
 
 
-_OF_24 = re.compile(r"(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour", re.IGNORECASE)
-
-
 def _other_clock(row: ProbeRow, text: str) -> Iterator[str]:
     """The only time of a completion in the other form, if the prompt has both."""
     times = [*TIME.finditer(text)]
-    if len(times) != 1 or not (OF_TWELVE.search(row.conversation) and _OF_24.search(row.conversation)):
+    if len(times) != 1 or not (OF_TWELVE.search(row.conversation) and OF_24.search(row.conversation)):
         return
     found, hour = times[0], int(times[0][1])
     if found[3]:
@@ -339,6 +336,8 @@ def _with_ending(day: str) -> str:
     return day + ending
 
 
+_MAY_BE_TEXT = r"\barguments\b[^.:(\n]{0,60}\b(?:a string|as text)\b"
+"""Terms of a prompt that allows arguments as text; the type of a single one is not meant."""
 _ARGUMENTS = re.compile(r'"arguments"\s*:\s*(\{[^{}]*\})')
 
 

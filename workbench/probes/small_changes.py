@@ -20,6 +20,7 @@ from workbench.probes.shapes import parsed_json
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, program_of
 from workbench.probes.variants.programs import FENCED
+from workbench.probes.variants.structure import REPEATS_ARE_FREE
 
 MAX_ROWS = 24
 """Rows that are changed. Workbench limit."""
@@ -234,7 +235,7 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
     """The first entry instead of all others; alone, and with made-up others, it has to be rejected."""
     changed: list[tuple[ProbeRow, str, str, str]] = []
     for row in rows:
-        for text in row.shortest_accepted():
+        for text in () if REPEATS_ARE_FREE.search(row.conversation) else row.shortest_accepted():
             if (found := _listed(text)) is None:
                 continue
             before, entries, mark, after = found
@@ -252,19 +253,21 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
 
 TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
 OF_TWELVE = re.compile(r"\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b", re.IGNORECASE)
+OF_24 = re.compile(r"(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour", re.IGNORECASE)
 _LAST_PLAIN = re.compile(r"(?<![\w.,/%$])\d+(?:\.\d+)?(?=[\s.]*\Z)")
+_FRACTION = r"(?:(?<!one )(?<!two )(?<!\d )\bdecimals?\b(?! (?:places?|digits?))|\bfractions?\b)"
+"""A form of a number, not the digits to which one is rounded."""
 _BOTH_FORMS = re.compile(
-    r"\b(?:decimals?|fractions?)\b[^.\n]*(?:\bpercent|%)|(?:\bpercent\w*|%)[^.\n]*\b(?:decimals?|fractions?)\b",
-    re.IGNORECASE,
+    rf"{_FRACTION}[^.\n]*(?:\bpercent|%)|(?:\bpercent\w*|%)[^.\n]*{_FRACTION}", re.IGNORECASE
 )
 
 
 def _percent(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """The last number with a percent sign; another number has to be rejected."""
+    """The last number with a percent sign; another number has to be rejected. One above 1 may be in percent already."""
     changed: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted() if _BOTH_FORMS.search(row.conversation) else ():
-            if (found := _LAST_PLAIN.search(text)) is not None and float(found[0]):
+            if (found := _LAST_PLAIN.search(text)) is not None and 0 < float(found[0]) <= 1:
                 before, after = text[: found.start()], text[found.end() :]
                 changed.append(
                     (row, f"{before}{float(found[0]) * 3 + 1:g}{after}", f"{before}{found[0]}%{after}")
@@ -276,9 +279,14 @@ def _half_day(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
     """The only time with the other half of the day; with other minutes it has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
+        has_both = OF_24.search(row.conversation) is not None  # else 3:15 may be short for 3:15 pm
         for text in row.shortest_accepted() if OF_TWELVE.search(row.conversation) else ():
             times = [*TIME.finditer(text)]
-            if len(times) == 1 and int(times[0][1]) <= 12 and (times[0][3] or int(times[0][1]) < 12):
+            if (
+                len(times) == 1
+                and int(times[0][1]) <= 12
+                and (times[0][3] or (has_both and int(times[0][1]) < 12))
+            ):
                 found, hour = times[0], int(times[0][1])
                 before, after = text[: found.start()], text[found.end() :]
                 half = "am" if (found[3] or "a").lower() == "p" else "pm"
@@ -430,6 +438,6 @@ _EACH_CITED = re.compile(
 
 
 def _uncited(row: ProbeRow, text: str) -> Iterator[str]:
-    """A completion with another sentence after it, if the prompt requires a source for each."""
-    if _EACH_CITED.search(row.conversation):
+    """A completion with another sentence after its full stop, if the prompt requires a source for each."""
+    if _EACH_CITED.search(row.conversation) and text.rstrip().endswith((".", "!", "?")):
         yield f"{text} It is also the best of all."

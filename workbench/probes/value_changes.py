@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench.probes.acceptance import NO_MATTER
 from workbench.probes.board import Board
 from workbench.probes.controlled import Changed, with_controls
 from workbench.probes.probe_basis import Base
-from workbench.probes.shapes import parsed_json
+from workbench.probes.shapes import as_text, parsed_json
 from workbench.probes.small_changes import MAX_ROWS, lists_of
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow
@@ -72,6 +73,10 @@ _CURRENCIES = {
     "JPY": "EUR",
     "CHF": "EUR",
 }
+_IS_REQUIRED = re.compile(
+    rf"\bcurrenc\w*\b(?!{NO_MATTER}|[^.\n]{{0,40}}\b(?:optional|left out|omitted|not needed|free)\b)",
+    re.IGNORECASE,
+)
 _CURRENCY = re.compile(
     r"(?P<before>[$\u20ac\u00a3]|\b(?:USD|EUR|GBP|JPY|CHF))(?=\s?\d)|(?<=\d)\s?(?P<after>[$\u20ac\u00a3]|(?:USD|EUR|GBP|JPY|CHF)\b)"
 )
@@ -87,7 +92,7 @@ def _currencies(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
                 other = text[: found.start(name)] + _CURRENCIES[found[name]] + text[found.end(name) :]
                 control = re.sub(r"\d", lambda digit: str((int(digit[0]) + 4) % 9 + 1), text)
                 changed.append((row, control, other))
-    is_stated = all(re.search(r"\bcurrenc", row.conversation, re.IGNORECASE) for row, *_ in changed)
+    is_stated = all(_IS_REQUIRED.search(row.conversation) for row, *_ in changed)
     return with_controls(board, base, replace(CURRENCY, question=not is_stated), changed)
 
 
@@ -95,20 +100,26 @@ _NUMBERS = re.compile(r"\[\s*-?\d+(?:\.\d+)?(?:\s*,\s*-?\d+(?:\.\d+)?)+\s*\]")
 
 
 def _cancelled(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """One more in the first number of a list and one less in the second; one more alone has to be rejected."""
+    """One more in the first number of a list that the row has, and one less in the second; one more alone has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted():
             found = _NUMBERS.search(text)
-            if found is None:
+            if found is None or not _is_compared(row, numbers := json.loads(found[0])):
                 continue
-            first, second, *rest = json.loads(found[0])
+            first, second, *rest = numbers
             more, both = (
-                text.replace(found[0], json.dumps(numbers), 1)
-                for numbers in ([first + 1, second, *rest], [first + 1, second - 1, *rest])
+                text.replace(found[0], json.dumps(other), 1)
+                for other in ([first + 1, second, *rest], [first + 1, second - 1, *rest])
             )
             changed.append((row, more, both))
     return with_controls(board, base, CANCELLED, changed)
+
+
+def _is_compared(row: ProbeRow, numbers: Sequence[float]) -> bool:
+    """Whether the reference, or a column that the source names, has as many numbers: else only their sum may be required."""
+    values = [row.reference, *(value for name, value in row.columns.items() if row.mined.names(name))]
+    return any(len(re.findall(r"\d+(?:\.\d+)?", as_text(value))) == len(numbers) for value in values)
 
 
 _ALL = re.compile(r"\b(?:all|every|each|both|facts)\b", re.IGNORECASE)
