@@ -13,19 +13,14 @@ from dataclasses import replace
 
 from workbench.probes.acceptance import CASE_IS_FREE
 from workbench.probes.board import Board
-from workbench.probes.controlled import Changed, each, with_controls
+from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, pairs_of, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import mentions as is_mentioned
 from workbench.probes.shapes import parsed_json
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, program_of
-from workbench.probes.variants.programs import FENCED
+from workbench.probes.variants.programs import code_in
 from workbench.probes.variants.structure import REPEATS_ARE_FREE
-
-MAX_ROWS = 24
-"""Rows that are changed. Workbench limit."""
-_NEUTRAL = "zuborek"
-
 
 UNIT = change_variant(
     "unit-capitals", "reject", "a unit in other capitals, such as milli for mega or bits for bytes",
@@ -93,7 +88,7 @@ def small_changes(board: Board, base: Base) -> list[Family]:
         board: The grader; the texts are graded there.
         base: What is accepted.
     """
-    rows = [row for row in base.rows if row.accepted][:MAX_ROWS]
+    rows = accepted_rows(base)
     made = [
         _units(board, base, rows),
         _columns(board, base, rows),
@@ -107,7 +102,7 @@ def small_changes(board: Board, base: Base) -> list[Family]:
         _letters(board, base, rows),
         _also_done(board, base, rows),
         _left_out(board, base, rows),
-        (UNCITED, each(rows, _uncited)),
+        (UNCITED, pairs_of(rows, _uncited)),
     ]
     return families_of_pairs(board, base, made)
 
@@ -131,8 +126,7 @@ def _units(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 after = re.sub(r"\A[^\W\d_]+", "", text[at:])
                 control = f"{text[: found.start()].rstrip()} lux{after}"
                 changed.append((row, control, text[:at] + text[at].swapcase() + text[at + 1 :]))
-    is_stated = all(_CAPITALS_MATTER.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(UNIT, question=not is_stated), changed)
+    return with_controls(board, base, UNIT, changed, _CAPITALS_MATTER)
 
 
 _SELECTED = re.compile(
@@ -161,8 +155,7 @@ def _columns(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
             before, after = text[: found.start(1)], text[found.end(1) :]
             twice, turned = [names[0], names[0], *names[2:]], [names[1], names[0], *names[2:]]
             changed.append((row, before + ", ".join(twice) + after, before + ", ".join(turned) + after))
-    is_stated = all(_COLUMNS_IN_ORDER.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(COLUMNS, question=not is_stated), changed)
+    return with_controls(board, base, COLUMNS, changed, _COLUMNS_IN_ORDER)
 
 
 _FIRST_ONLY = """_print, _printed = print, []
@@ -186,16 +179,15 @@ def _prints(board: Board, base: Base, rows: Sequence[ProbeRow]) -> Iterator[Flag
     more: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted():
-            found = FENCED.search(text)
-            code = found[1] if found else text
+            code = code_in(text)
             if "print(" not in code or program_of(code) is None:
                 continue
             other, nothing = (
                 text.replace(code, _FIRST_ONLY.format(later=later) + code, 1)
-                for later in (f'_print("{_NEUTRAL}")', "pass")
+                for later in (f'_print("{NEUTRAL}")', "pass")
             )
             less.append((row, other, nothing))
-            line = f'print("{_NEUTRAL}")'
+            line = f'print("{NEUTRAL}")'
             more.append(
                 (row, text.replace(code, f"{line}\n{code}", 1), text.replace(code, f"{code}\n{line}", 1))
             )
@@ -228,12 +220,12 @@ def _listed(text: str) -> tuple[str, list[str], str, str] | None:
 
 def _made_up(entry: str) -> str:
     """An entry of the same form that no row has."""
-    return re.sub(r"\d+", lambda found: str(int(found[0]) + 90), entry) if _ID.fullmatch(entry) else _NEUTRAL
+    return re.sub(r"\d+", lambda found: str(int(found[0]) + 90), entry) if _ID.fullmatch(entry) else NEUTRAL
 
 
 def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """The first entry instead of all others; alone, and with made-up others, it has to be rejected."""
-    changed: list[tuple[ProbeRow, str, str, str]] = []
+    changed: list[Changed] = []
     for row in rows:
         for text in () if REPEATS_ARE_FREE.search(row.conversation) else row.shortest_accepted():
             if (found := _listed(text)) is None:
@@ -244,11 +236,7 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
                 before + mark.join(some) + after for some in (entries[:1], others, entries[:1] * len(entries))
             )
             changed.append((row, alone, wrong, same))
-    board.grade([(row.number, one) for row, alone, wrong, _ in changed for one in (alone, wrong)])
-    return SAME_ENTRY, {
-        (row.number, same): all(base.rule.turns_down(board, row.number, one) for one in (alone, wrong))
-        for row, alone, wrong, same in changed
-    }
+    return with_controls(board, base, SAME_ENTRY, changed)
 
 
 TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
@@ -294,7 +282,7 @@ def _half_day(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
                 changed.append(
                     (
                         row,
-                        f"{before}{hour}:{minutes:02}{found[0][len(found[1]) + 3 :]}{after}",
+                        f"{before}{hour}:{minutes:02}{text[found.end(2) :]}",
                         f"{before}{hour}:{found[2]} {half}{after}",
                     )
                 )
@@ -332,7 +320,7 @@ def _cells(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 changed.append(
                     (
                         row,
-                        f"{before}| {_NEUTRAL} |{found[2]}|{after}",
+                        f"{before}| {NEUTRAL} |{found[2]}|{after}",
                         f"{before}|{found[2] or ' '}|{found[1]}|{after}",
                     )
                 )
@@ -393,8 +381,7 @@ def _also_done(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
         for other in others[:3]:
             both = [*lists[row.number][1], other]
             changed.append((row, json.dumps([other]), json.dumps(both, ensure_ascii=False)))
-    is_stated = all(_NOTHING_ELSE.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(ALSO_DONE, question=not is_stated), changed)
+    return with_controls(board, base, ALSO_DONE, changed, _NOTHING_ELSE)
 
 
 _ALL = re.compile(r"\b(?:all|every|each|both)\b", re.IGNORECASE)
@@ -411,11 +398,10 @@ def _left_out(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
                 if found is not None and all(is_mentioned(text, one) for one in entries):
                     before, after = text[: found.start()], text[found.end() :]
                     wrong = found[0].removesuffix(last) + (
-                        _other_letter(entries) if len(last) == 1 else _NEUTRAL
+                        _other_letter(entries) if len(last) == 1 else NEUTRAL
                     )
                     changed.append((row, before + wrong + after, before + after))
-    is_stated = all(_ALL.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(LEFT_OUT, question=not is_stated), changed)
+    return with_controls(board, base, LEFT_OUT, changed, _ALL)
 
 
 def _other_letter(entries: Sequence[str]) -> str:
@@ -424,8 +410,8 @@ def _other_letter(entries: Sequence[str]) -> str:
 
 def lists_of(row: ProbeRow) -> Iterator[list[str]]:
     """Lists of two to eight different short texts in columns that the source names."""
-    for name, value in row.columns.items():
-        if isinstance(value, list) and 1 < len(value) <= 8 and row.mined.names(name):
+    for value in row.named_values:
+        if isinstance(value, list) and 1 < len(value) <= 8:
             texts = [one for one in value if isinstance(one, str) and 0 < len(one) <= _MAX_ENTRY]
             if len(set(texts)) == len(value):
                 yield texts

@@ -9,14 +9,12 @@ from dataclasses import replace
 
 from workbench.probes.acceptance import NO_MATTER
 from workbench.probes.board import Board
-from workbench.probes.controlled import Changed, with_controls
+from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import as_text, parsed_json
-from workbench.probes.small_changes import MAX_ROWS, lists_of
+from workbench.probes.small_changes import lists_of
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow
-
-_NEUTRAL = "zuborek"
 
 CURRENCY = change_variant(
     "other-currency", "reject", "an amount in another currency",
@@ -51,7 +49,7 @@ def value_changes(board: Board, base: Base) -> list[Family]:
         board: The grader; the texts are graded there.
         base: What is accepted.
     """
-    rows = [row for row in base.rows if row.accepted][:MAX_ROWS]
+    rows = accepted_rows(base)
     made = [
         _currencies(board, base, rows),
         _cancelled(board, base, rows),
@@ -92,8 +90,7 @@ def _currencies(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
                 other = text[: found.start(name)] + _CURRENCIES[found[name]] + text[found.end(name) :]
                 control = re.sub(r"\d", lambda digit: str((int(digit[0]) + 4) % 9 + 1), text)
                 changed.append((row, control, other))
-    is_stated = all(_IS_REQUIRED.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(CURRENCY, question=not is_stated), changed)
+    return with_controls(board, base, CURRENCY, changed, _IS_REQUIRED)
 
 
 _NUMBERS = re.compile(r"\[\s*-?\d+(?:\.\d+)?(?:\s*,\s*-?\d+(?:\.\d+)?)+\s*\]")
@@ -118,8 +115,10 @@ def _cancelled(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
 
 def _is_compared(row: ProbeRow, numbers: Sequence[float]) -> bool:
     """Whether the reference, or a column that the source names, has as many numbers: else only their sum may be required."""
-    values = [row.reference, *(value for name, value in row.columns.items() if row.mined.names(name))]
-    return any(len(re.findall(r"\d+(?:\.\d+)?", as_text(value))) == len(numbers) for value in values)
+    return any(
+        len(re.findall(r"\d+(?:\.\d+)?", as_text(value))) == len(numbers)
+        for value in (row.reference, *row.named_values)
+    )
 
 
 _ALL = re.compile(r"\b(?:all|every|each|both|facts)\b", re.IGNORECASE)
@@ -136,11 +135,10 @@ def _one_fact(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
                     continue
                 without = text
                 for pattern in patterns[1:]:
-                    without = re.sub(pattern, _NEUTRAL, without)
-                none = re.sub(patterns[0], _NEUTRAL, without)
+                    without = re.sub(pattern, NEUTRAL, without)
+                none = re.sub(patterns[0], NEUTRAL, without)
                 changed.append((row, none, without))
-    is_stated = all(_ALL.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(ONE_FACT, question=not is_stated), changed)
+    return with_controls(board, base, ONE_FACT, changed, _ALL)
 
 
 _POINTS = re.compile(r"\(\s*-?\d+\s*,\s*-?\d+\s*\)(?:[ ,;>-]+\(\s*-?\d+\s*,\s*-?\d+\s*\)){2,}")
@@ -193,5 +191,4 @@ def _ranked(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
             if len(own) > 1 and others:
                 head, listed = text[: own[0].start()], text[own[0].start() :]
                 changed.append((row, head + ", ".join(others), f"{head}{', '.join(others)}, {listed}"))
-    is_stated = all(_FIRST_ONES.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(RANKED, question=not is_stated), changed)
+    return with_controls(board, base, RANKED, changed, _FIRST_ONES)
