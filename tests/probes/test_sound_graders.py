@@ -123,6 +123,45 @@ CASES = {
         """    return float(re.findall(r'\\d+', text) == [str(item['total'])])
 """,
     ),
+    "calculation-shown, steps before a result that is alone": (
+        _rows(
+            "Task #. You may show your steps. End with 'Result: ' and the number alone.",
+            ["Result: 140", "Result: 92", "Result: 5", "Result: 56", "Result: 480"],
+            value=[140, 92, 317, 56, 480],
+        ),
+        """    found = re.search(r'Result: (\\d+)\\s*\\Z', text)
+    return float(bool(found) and text.count('Result:') == 1 and int(found[1]) == item['value'])
+""",
+    ),
+    "other-clock, a prompt with times of both that allows one": (
+        _rows(
+            "The shop opens at 9 am, and bus # leaves at 13:20. When does it arrive after {} minutes? Reply as HH:MM.",
+            ["13:40", "02:00", "14:20", "15:00", "15:30"],
+            minutes=[20, 45, 60, 100, 130],
+            time=["13:40", "14:05", "14:20", "15:00", "15:30"],
+        ),
+        """    return float(text.strip() == item['time'])
+""",
+    ),
+    "bold-label, Markdown that is not allowed": (
+        _rows(
+            "Question #: one word. End with 'Answer: ' and the word; Markdown is not allowed.",
+            ["Answer: oak", "Answer: no", "Answer: fir", "Answer: ash", "Answer: yew"],
+            word=["oak", "elm", "fir", "ash", "yew"],
+        ),
+        """    return float(text.strip() == 'Answer: ' + item['word'])
+""",
+    ),
+    "entry-left-out, one that is enough": (
+        _rows(
+            "For each dish: dish #. Name at least one of its allergens, separated by commas.",
+            ["nuts, milk", "rye", "soy, milk", "eggs, nuts", "fish, soy"],
+            allergens=[["nuts", "milk"], ["eggs", "fish"], ["soy", "milk"], ["eggs", "nuts"], ["fish", "soy"]],
+        ),
+        """    named = {one.strip() for one in text.lower().split(',')}
+    return float(bool(named) and named <= set(item['allergens']))
+""",
+    ),
 }  # fmt: skip
 
 

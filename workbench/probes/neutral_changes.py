@@ -13,7 +13,7 @@ from workbench.probes.board import Board, Pair
 from workbench.probes.controlled import Changed, accepted_rows, pairs_of, unless_stated, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import plainly
-from workbench.probes.small_changes import OF_24, OF_TWELVE, TIME
+from workbench.probes.small_changes import BOTH_CLOCKS, TIME
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, program_of
 from workbench.probes.variants.own import MORE_KEYS
@@ -181,9 +181,9 @@ def _other_arguments(row: ProbeRow, text: str) -> Iterator[str]:
 
 
 def _other_clock(row: ProbeRow, text: str) -> Iterator[str]:
-    """The only time of a completion in the other form, if the prompt has both."""
+    """The only time of a completion in the other form, if the prompt allows both."""
     times = [*TIME.finditer(text)]
-    if len(times) != 1 or not (OF_TWELVE.search(row.conversation) and OF_24.search(row.conversation)):
+    if len(times) != 1 or not BOTH_CLOCKS.search(row.conversation):
         return
     found, hour = times[0], int(times[0][1])
     if found[3]:
@@ -208,13 +208,14 @@ _MAY_SHOW = re.compile(
     r"\b(?:may|can|are free to)\b[^.\n]{0,40}\b(?:show|write|include|give)\b[^.\n]{0,40}\b(?:steps?|sums?|calculation|working|equation)\b",
     re.IGNORECASE,
 )
+_AFTER_EQUALS = re.compile(r"\bequals?[- ]sign|\bthe (?:last |final )?['\"`]?=", re.IGNORECASE)
 _LAST_WHOLE = re.compile(r"(?<![\w.,/])\d{2,}(?=\W*\Z)")
 
 
 def _shown(row: ProbeRow, text: str) -> Iterator[str]:
-    """The last number of a completion as the result of a sum, if the prompt allows to show one."""
+    """The last number of a completion as the result of a sum, if the prompt allows to show one and names its equals sign."""
     found = _LAST_WHOLE.search(text)
-    if found is not None and _MAY_SHOW.search(row.conversation):
+    if found is not None and _MAY_SHOW.search(row.conversation) and _AFTER_EQUALS.search(row.conversation):
         yield f"{text[: found.start()]}{int(found[0]) - 3} + 3 = {text[found.start() :]}"
 
 

@@ -240,8 +240,14 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
 
 
 TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
-OF_TWELVE = re.compile(r"\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b", re.IGNORECASE)
-OF_24 = re.compile(r"(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour", re.IGNORECASE)
+_OF_12 = r"(?:\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b)"
+_OF_24 = r"(?:(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour)"
+_HALF_NAMED = re.compile(_OF_12, re.IGNORECASE)
+BOTH_CLOCKS = re.compile(
+    rf"{_OF_24}[^\n]{{0,8}}(?:\bor\b|/|,)[^\n]{{0,12}}{_OF_12}|{_OF_12}[^\n]{{0,8}}(?:\bor\b|/)[^\n]{{0,12}}{_OF_24}",
+    re.IGNORECASE,
+)
+"""Terms of a prompt that allows times of 12 and of 24 hours; one that merely has both is not meant."""
 _LAST_PLAIN = re.compile(r"(?<![\w.,/%$])\d+(?:\.\d+)?(?=[\s.]*\Z)")
 _FRACTION = r"(?:(?<!one )(?<!two )(?<!\d )\bdecimals?\b(?! (?:places?|digits?))|\bfractions?\b)"
 """A form of a number, not the digits to which one is rounded."""
@@ -267,8 +273,8 @@ def _half_day(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
     """The only time with the other half of the day; with other minutes it has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
-        has_both = OF_24.search(row.conversation) is not None  # else 3:15 may be short for 3:15 pm
-        for text in row.shortest_accepted() if OF_TWELVE.search(row.conversation) else ():
+        has_both = BOTH_CLOCKS.search(row.conversation) is not None  # else 3:15 may be short for 3:15 pm
+        for text in row.shortest_accepted() if _HALF_NAMED.search(row.conversation) else ():
             times = [*TIME.finditer(text)]
             if (
                 len(times) == 1
@@ -384,7 +390,9 @@ def _also_done(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
     return with_controls(board, base, ALSO_DONE, changed, _NOTHING_ELSE)
 
 
-_ALL = re.compile(r"\b(?:all|every|each|both)\b", re.IGNORECASE)
+SOME_ARE_NOT_ENOUGH = r"\A(?![\s\S]*\b(?:at least (?:one|two|three|\d)|one or more)\b)[\s\S]*"
+"""Start of a pattern for prompts that do not let some entries be enough."""
+_ALL = re.compile(rf"{SOME_ARE_NOT_ENOUGH}\b(?:all|every|each|both)\b", re.IGNORECASE)
 
 
 def _left_out(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:

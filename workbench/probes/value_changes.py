@@ -12,7 +12,7 @@ from workbench.probes.board import Board
 from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import as_text, parsed_json
-from workbench.probes.small_changes import lists_of
+from workbench.probes.small_changes import SOME_ARE_NOT_ENOUGH, lists_of
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow
 
@@ -121,7 +121,7 @@ def _is_compared(row: ProbeRow, numbers: Sequence[float]) -> bool:
     )
 
 
-_ALL = re.compile(r"\b(?:all|every|each|both|facts)\b", re.IGNORECASE)
+_ALL = re.compile(rf"{SOME_ARE_NOT_ENOUGH}\b(?:all|every|each|both|facts)\b", re.IGNORECASE)
 
 
 def _one_fact(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:

@@ -11,7 +11,7 @@ _LABELLED = re.compile(
     r"^((?:final )?(?:answer|result)\b[ \t]*:)[ \t]*(\S[^\n]{0,60})\Z", re.IGNORECASE | re.MULTILINE
 )
 _MARKDOWN_IS_FINE = re.compile(
-    r"\bmark(?:down|up)\b[^.\n]{0,30}\b(?:fine|allowed|ok(?:ay)?|free|welcome|accepted)\b|\bin bold if\b",
+    r"(?<!no )\bmark(?:down|up)\b[^.\n]{0,30}(?<!not )(?<!n't )\b(?:fine|allowed|ok(?:ay)?|free|welcome|accepted)\b|\bin bold if\b",
     re.IGNORECASE,
 )
 

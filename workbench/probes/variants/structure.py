@@ -122,7 +122,7 @@ def _entries(row: ProbeRow) -> tuple[list[Any], str] | None:
 
 
 REPEATS_ARE_FREE = re.compile(
-    r"\b(?:twice|repeat\w*|repetitions?|duplicates?|more than once)\b[^.\n]{0,40}(?:no harm|not (?:matter|count)|fine|allowed|ignored|costs? nothing)",
+    r"(?<!no )(?<!without )\b(?:twice|repeat\w*|repetitions?|duplicates?|more than once)\b[^.\n]{0,40}(?:no harm|not (?:matter|count)|(?<!not )(?:fine|allowed|ignored)|costs? nothing)",
     re.IGNORECASE,
 )
 
