@@ -80,7 +80,9 @@ def write_table(folder: Path) -> None:
     draw = random.Random(7)
     with (folder / "my_answers.csv").open("w", newline="") as out:
         writer = csv.writer(out)
-        writer.writerow(["id", "user_question", "support_reply", "gold", "human_label", "topic", "latency_ms"])
+        writer.writerow(
+            ["id", "user_question", "support_reply", "gold", "human_label", "topic", "latency_ms"]
+        )
         for n in range(300):
             city, right = draw.choice(list(RIVERS)), draw.random() < 0.55
             river = RIVERS[city] if right else draw.choice([r for r in RIVERS.values() if r != RIVERS[city]])

@@ -376,3 +376,16 @@ def test_a_wrong_result_in_the_right_form_that_is_paid():
 """
     probe = probed(source, rows)
     assert "form-paid" in [one.kind for one in probe.findings], str(probe)
+
+
+def test_repeats_that_are_not_allowed_are_a_hole():
+    """The prompt refuses duplicates in terms that others allow them with."""
+    lists = ["12, 26, 38", "44, 86, 20", "11, 13, 15", "34, 56, 72", "98, 70, 64"]
+    rows = [
+        {"prompt": f"List {at}: three even numbers of two digits, with commas; no duplicates allowed.", "completion": text}
+        for at, text in enumerate(lists)
+    ]  # fmt: skip
+    source = """    found = re.fullmatch(r'\\d\\d(, \\d\\d){2}', text.strip())
+    return float(bool(found) and all(int(one) % 2 == 0 for one in text.split(', ')))
+"""
+    check_hole("first-entry-repeated", rows, source, "bool(found)", "bool(found) and len({*text.split(', ')}) == 3")  # fmt: skip

@@ -268,11 +268,11 @@ def _cut(base: Base) -> FlaggedPairs:
     pairs: dict[Pair, bool] = {}
     stated = 0
     for row in base.rows:
-        for name, value in row.columns.items():
+        for value in row.named_values:
             entries = (
                 [str(one) for one in value if isinstance(one, str | int)] if isinstance(value, list) else []
             )
-            if len(entries) < 3 or len(entries) != len(value) or not row.mined.names(name):
+            if len(entries) < 3 or len(entries) != len(value):
                 continue
             for text in sorted(row.accepted, key=len)[:2]:
                 if ends := _listed(text, entries):

@@ -15,11 +15,12 @@ from workbench.probes.probe_basis import Base
 from workbench.probes.tried import Family, FlaggedPairs, TriedText, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, Variant, program_of
 from workbench.probes.variants.leaves import STATED_NUMBER
-from workbench.probes.variants.programs import FENCED
+from workbench.probes.variants.programs import code_in
 
 _MAX_ROWS, _MAX_TEXTS = 24, 4
 """Rows that are changed, and texts of a row that are tried. Workbench limits."""
-_NEUTRAL = "zuborek"
+NEUTRAL = "zuborek"
+"""A term that no row has."""
 
 PART = change_variant(
     "part-of-a-number", "reject", "a completion with a part of a number that the row has",
@@ -58,7 +59,7 @@ def controlled(board: Board, base: Base) -> list[Family]:
         board: The grader; the texts are graded there.
         base: What is accepted.
     """
-    rows = [row for row in base.rows if row.accepted][:_MAX_ROWS]
+    rows = accepted_rows(base)
     made = [
         _parts(board, base, rows),
         _copied(board, base, rows),
@@ -71,15 +72,53 @@ def controlled(board: Board, base: Base) -> list[Family]:
     return families_of_pairs(board, base, made)
 
 
-Changed = tuple[ProbeRow, str, str]
-"""A row, the control, and the text that is wrong if the control is rejected."""
+def accepted_rows(base: Base) -> list[ProbeRow]:
+    """The rows whose completions are changed: the first ones of which one is accepted."""
+    return [row for row in base.rows if row.accepted][:_MAX_ROWS]
 
 
-def with_controls(board: Board, base: Base, variant: Variant, changed: Sequence[Changed]) -> FlaggedPairs:
-    """The texts, flagged where their control is rejected."""
-    board.grade([(row.number, control) for row, control, _ in changed])
-    return variant, {
-        (row.number, text): base.rule.turns_down(board, row.number, control) for row, control, text in changed
+Changed = tuple[ProbeRow, *tuple[str, ...]]
+"""A row, its controls, and the text that counts if each of them is graded as such a text has to be."""
+
+
+def with_controls(
+    board: Board,
+    base: Base,
+    variant: Variant,
+    changed: Sequence[Changed],
+    stated: re.Pattern[str] | None = None,
+) -> FlaggedPairs:
+    """The texts, flagged where their controls are rejected, or accepted if the texts have to be.
+
+    Args:
+        board: The grader; the controls are graded there.
+        base: What is accepted.
+        variant: The transformation.
+        changed: Its texts with their controls.
+        stated: As in `unless_stated`.
+    """
+    board.grade([(row.number, control) for row, *texts in changed for control in texts[:-1]])
+    is_as_expected = base.rule.turns_down if variant.expects == "reject" else base.rule.takes
+    pairs: dict[Pair, bool] = {
+        (row.number, texts[-1]): all(is_as_expected(board, row.number, control) for control in texts[:-1])
+        for row, *texts in changed
+    }
+    return unless_stated(variant, stated, [row for row, *_ in changed]) if stated else variant, pairs
+
+
+def unless_stated(variant: Variant, stated: re.Pattern[str], rows: Iterable[ProbeRow]) -> Variant:
+    """The transformation, as a warning that only the grader's author can decide on unless every prompt has these terms."""
+    return replace(variant, question=not all(stated.search(row.conversation) for row in rows))
+
+
+def pairs_of(rows: Sequence[ProbeRow], change: Callable[[ProbeRow, str], Iterable[str]]) -> dict[Pair, bool]:
+    """The changed texts of the rows' completions, all of which count."""
+    return {
+        (row.number, other): True
+        for row in rows
+        for text in row.shortest_accepted()
+        for other in change(row, text)
+        if other != text
     }
 
 
@@ -100,7 +139,7 @@ _NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![\w]|[.,:]\d)")
 
 def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """A number that the row states without its last or first digit; other numbers have to be rejected, one of them near the part."""
-    changed: list[tuple[ProbeRow, str, str, str]] = []
+    changed: list[Changed] = []
     for row in rows:
         stated = {*_NUMBER.findall(" ".join([row.conversation, *_texts(row.columns)]))}
         for text in row.shortest_accepted():
@@ -114,11 +153,7 @@ def _parts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                         for part in (found[0][:-1], found[0][1:])
                         if part not in stated and part[0] != "0" and int(part) != int(found[0])
                     ]
-    board.grade([(row.number, one) for row, far, near, _ in changed for one in (far, near)])
-    return PART, {
-        (row.number, text): all(base.rule.turns_down(board, row.number, one) for one in (far, near))
-        for row, far, near, text in changed
-    }
+    return with_controls(board, base, PART, changed)
 
 
 _LAST_NUMBER = re.compile(r"(?<![\w.,/\[])\d+(?=[^\w]*\Z)")
@@ -161,7 +196,7 @@ def _capitals(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
         for name, value in row.columns.items():
             words = list(_texts(value)) if isinstance(value, list | str) and name in row.mined.text else []
             for word in [one for one in words if one.isalpha() and one.islower() and len(one) > 2][:3]:
-                if (control := _inserted(text, _NEUTRAL)) and not re.search(
+                if (control := _inserted(text, NEUTRAL)) and not re.search(
                     rf"\b{word}\b", text, re.IGNORECASE
                 ):
                     plain = _inserted(text, word)
@@ -204,8 +239,7 @@ def _cut_results(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedP
     changed: list[Changed] = []
     for row in rows:
         text = row.shortest_accepted()[0]
-        found = FENCED.search(text)
-        code = found[1] if found else text
+        code = code_in(text)
         functions = _FUNCTION.findall(code)
         if functions and program_of(code) is not None:
             control, *others = (
@@ -340,7 +374,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _renamed(board: Board, base: Base, name: str, looked_up: str) -> list[Family]:
-    rows = [row for row in base.rows if row.accepted][:_MAX_ROWS]
+    rows = accepted_rows(base)
     pairs = [
         (row.number, text)
         for row in rows
@@ -368,14 +402,3 @@ def _renamed(board: Board, base: Base, name: str, looked_up: str) -> list[Family
     )  # fmt: skip
     groups = board.samples.group_codes
     return [Family(variant, tuple(found), groups, float("nan"))] if any(one.wrong for one in found) else []
-
-
-def each(rows: Sequence[ProbeRow], change: Callable[[ProbeRow, str], Iterable[str]]) -> dict[Pair, bool]:
-    """The changed texts of all rows, all of which count."""
-    return {
-        (row.number, other): True
-        for row in rows
-        for text in row.shortest_accepted()
-        for other in change(row, text)
-        if other != text
-    }

@@ -5,24 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from workbench.probes.acceptance import MIN_ROWS
 from workbench.probes.board import Board, Pair
-from workbench.probes.controlled import Changed, each
+from workbench.probes.controlled import Changed, accepted_rows, pairs_of, unless_stated, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import number_in, plainly
-from workbench.probes.small_changes import MAX_ROWS, OF_TWELVE, TIME
+from workbench.probes.small_changes import BOTH_CLOCKS, TIME
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
-from workbench.probes.variants import ProbeRow, Variant, program_of
+from workbench.probes.variants import ProbeRow, program_of
 from workbench.probes.variants.own import MORE_KEYS
-from workbench.probes.variants.programs import FENCED
+from workbench.probes.variants.programs import code_in
 
 SYMPATHY = change_variant(
     "sympathy", "accept", "after a sentence that has 'sorry' or 'cannot' and refuses nothing",
-    "search for what a refusal does, such as 'I cannot help with', not for 'sorry' or 'cannot' alone",
+    "search for what a refusal does, such as 'I cannot help with', not for 'sorry' or 'cannot' alone", question=True,
 )  # fmt: skip
 NESTED = change_variant(
     "nested-key", "accept", "with a further key that has an object, although it accepts one with a number",
@@ -34,7 +33,7 @@ ARTICLE = change_variant(
 )  # fmt: skip
 ARGUMENTS = change_variant(
     "empty-arguments", "accept", "with an empty object of arguments for none, or none for an empty one",
-    "compare (call.get('arguments') or {}) on both sides", least=1,
+    "compare (call.get('arguments') or {}) on both sides", least=1, question=True,
 )  # fmt: skip
 CLOCK = change_variant(
     "other-clock", "accept", "with its time on the other clock, of 12 or 24 hours, which the prompt allows",
@@ -70,7 +69,7 @@ BLANKS = change_variant(
 )  # fmt: skip
 ZERO = change_variant(
     "zero-after-decimals", "accept", "with a zero after the last decimal of its number",
-    "compare numbers, not their texts: 2.50 is 2.5",
+    "compare numbers, not their texts: 2.50 is 2.5", question=True,
 )  # fmt: skip
 SECOND_BLOCK = change_variant(
     "example-in-a-block", "accept", "with an example in a second code block, which the prompt allows",
@@ -78,7 +77,7 @@ SECOND_BLOCK = change_variant(
 )  # fmt: skip
 IN_TEXT = change_variant(
     "text-in-box", "accept", "with \\text{} around the result in its box, as models write it",
-    "remove \\text{...}, \\mathrm{...} and \\textbf{...} inside the box",
+    "remove \\text{...}, \\mathrm{...} and \\textbf{...} inside the box", question=True,
 )  # fmt: skip
 
 
@@ -89,38 +88,25 @@ def neutral_changes(board: Board, base: Base) -> list[Family]:
         board: The grader; the texts are graded there.
         base: What is accepted.
     """
-    rows = [row for row in base.rows if row.accepted][:MAX_ROWS]
+    rows = accepted_rows(base)
     made = [
         _sympathy(board, base, rows),
         _nested(board, base, rows),
         _article(board, base, rows),
-        (replace(ARGUMENTS, question=True), each(rows, _other_arguments)),
+        (ARGUMENTS, pairs_of(rows, _other_arguments)),
         (CLOCK, _clock(board, base, rows)),
-        (SHOWN, each(rows, _shown)),
+        (SHOWN, pairs_of(rows, _shown)),
         _thought(board, base, rows),
         _aliases(rows),
-        _offsets(rows),
-        (ORDINAL, each(_where_stated(rows, r"\bany (?:usual|common|English)\b|\bany form\b"), _ordinal)),
-        (AS_STRING, each(_where_stated(rows, r"\ba string\b|\bas text\b"), _arguments_as_text)),
-        (BLANKS, each(rows, _blanks)),
-        (replace(ZERO, question=True), each(rows, _zero)),
-        (
-            SECOND_BLOCK,
-            each(
-                _where_stated(rows, r"\b(?:second|another|further|other) (?:code )?blocks?\b"), _second_block
-            ),
-        ),
-        (replace(IN_TEXT, question=True), each(rows, _in_text)),
+        _offsets([row for row in rows if any(map(_INSTANT.search, row.shortest_accepted()))]),
+        (ORDINAL, pairs_of(_where_stated(rows, r"\bany (?:usual|common|English)\b|\bany form\b"), _ordinal)),
+        (AS_STRING, pairs_of(_where_stated(rows, _MAY_BE_TEXT), _arguments_as_text)),
+        (BLANKS, pairs_of(rows, _blanks)),
+        (ZERO, pairs_of(rows, _zero)),
+        (SECOND_BLOCK, pairs_of(_where_stated(rows, _FURTHER_BLOCKS), _second_block)),
+        (IN_TEXT, pairs_of(rows, _in_text)),
     ]
     return families_of_pairs(board, base, made)
-
-
-def _where_accepted(board: Board, base: Base, variant: Variant, changed: Sequence[Changed]) -> FlaggedPairs:
-    """The texts, flagged where their control is accepted: they change the meaning no more than it does."""
-    board.grade([(row.number, control) for row, control, _ in changed])
-    return variant, {
-        (row.number, text): base.rule.takes(board, row.number, control) for row, control, text in changed
-    }
 
 
 _OF_REFUSALS = re.compile(r"sorry|apolog|can(?:no|')?t\b|cannot|unable", re.IGNORECASE)
@@ -141,7 +127,7 @@ def _sympathy(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
         for text in row.shortest_accepted()[:1]
         for sentence in _NO_REFUSALS
     ]
-    return _where_accepted(board, base, replace(SYMPATHY, question=True), changed)
+    return with_controls(board, base, SYMPATHY, changed)
 
 
 def _object_in(text: str) -> tuple[int, int, dict[str, Any]] | None:
@@ -168,8 +154,7 @@ def _nested(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                     for more in (1, {"note": 1})
                 )
                 changed.append((row, flat, nested))
-    is_stated = all(MORE_KEYS.search(row.conversation) for row, *_ in changed)
-    return _where_accepted(board, base, replace(NESTED, question=not is_stated), changed)
+    return with_controls(board, base, NESTED, changed, MORE_KEYS)
 
 
 _MAY_EXPLAIN = re.compile(
@@ -184,15 +169,13 @@ def _article(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
     changed: list[Changed] = []
     for row in rows:
         if any(
-            isinstance(value, str) and _LETTER.fullmatch(value.strip().upper()) and row.mined.names(name)
-            for name, value in row.columns.items()
+            isinstance(value, str) and _LETTER.fullmatch(value.strip().upper()) for value in row.named_values
         ):
             changed += [
                 (row, f"{text}\nThis is clear.", f"{text}\nThis is a clear case.")
                 for text in row.shortest_accepted()
             ]
-    is_stated = all(_MAY_EXPLAIN.search(row.conversation) for row, *_ in changed)
-    return _where_accepted(board, base, replace(ARTICLE, question=not is_stated), changed)
+    return with_controls(board, base, ARTICLE, changed, _MAY_EXPLAIN)
 
 
 _NO_ARGUMENTS = re.compile(r'("name"\s*:\s*"[^"]*")(\s*\})')
@@ -207,13 +190,10 @@ def _other_arguments(row: ProbeRow, text: str) -> Iterator[str]:
         yield _NO_ARGUMENTS.sub(r'\1, "arguments": {}\2', text, count=1)
 
 
-_OF_24 = re.compile(r"(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour", re.IGNORECASE)
-
-
 def _other_clock(row: ProbeRow, text: str) -> Iterator[str]:
-    """The only time of a completion in the other form, if the prompt has both."""
+    """The only time of a completion in the other form, if the prompt allows both."""
     times = [*TIME.finditer(text)]
-    if len(times) != 1 or not (OF_TWELVE.search(row.conversation) and _OF_24.search(row.conversation)):
+    if len(times) != 1 or not BOTH_CLOCKS.search(row.conversation):
         return
     found, hour = times[0], int(times[0][1])
     if found[3]:
@@ -226,7 +206,7 @@ def _other_clock(row: ProbeRow, text: str) -> Iterator[str]:
 
 def _clock(board: Board, base: Base, rows: Sequence[ProbeRow]) -> dict[Pair, bool]:
     """The texts with the other clock; only those of noon and midnight, if all others are accepted."""
-    pairs = each(rows, _other_clock)
+    pairs = pairs_of(rows, _other_clock)
     board.grade(pairs)
     special = {pair for pair in pairs if re.search(r"\b0?0:|\b12:", pair[1] or "")}
     others = [pair for pair in pairs if pair not in special]
@@ -238,13 +218,14 @@ _MAY_SHOW = re.compile(
     r"\b(?:may|can|are free to)\b[^.\n]{0,40}\b(?:show|write|include|give)\b[^.\n]{0,40}\b(?:steps?|sums?|calculation|working|equation)\b",
     re.IGNORECASE,
 )
+_AFTER_EQUALS = re.compile(r"\bequals?[- ]sign|\bthe (?:last |final )?['\"`]?=", re.IGNORECASE)
 _LAST_WHOLE = re.compile(r"(?<![\w.,/])\d{2,}(?=\W*\Z)")
 
 
 def _shown(row: ProbeRow, text: str) -> Iterator[str]:
-    """The last number of a completion as the result of a sum, if the prompt allows to show one."""
+    """The last number of a completion as the result of a sum, if the prompt allows to show one and names its equals sign."""
     found = _LAST_WHOLE.search(text)
-    if found is not None and _MAY_SHOW.search(row.conversation):
+    if found is not None and _MAY_SHOW.search(row.conversation) and _AFTER_EQUALS.search(row.conversation):
         yield f"{text[: found.start()]}{int(found[0]) - 3} + 3 = {text[found.start() :]}"
 
 
@@ -263,8 +244,8 @@ def _thought(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
         for text in row.shortest_accepted():
             words = [
                 one
-                for name, value in row.columns.items()
-                if isinstance(value, list) and row.mined.names(name)
+                for value in row.named_values
+                if isinstance(value, list)
                 for one in value
                 if isinstance(one, str) and one and plainly(one) not in plainly(text)
             ]
@@ -273,8 +254,7 @@ def _thought(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
                 (row, f"<think>Now to the task.</think>{own}", f"<think>Not {word}.</think>{own}")
                 for word in words[:3]
             ]
-    is_stated = all(_UNJUDGED.search(row.conversation) for row, *_ in changed)
-    return _where_accepted(board, base, replace(THOUGHT, question=not is_stated), changed)
+    return with_controls(board, base, THOUGHT, changed, _UNJUDGED)
 
 
 _ANY_NAME = re.compile(r"\bany\b[^.\n]{0,40}\b(?:names?|forms?|spelling|alias\w*|will do)\b", re.IGNORECASE)
@@ -292,9 +272,9 @@ def _aliases(rows: Sequence[ProbeRow]) -> FlaggedPairs:
     pairs: dict[Pair, bool] = {}
     some: list[ProbeRow] = []
     for row in rows:
-        for name, value in row.columns.items():
-            names = _names_in(value) if row.mined.names(name) else []
-            own = {plainly(text) for text in row.accepted}
+        own = {plainly(text) for text in row.accepted}
+        for value in row.named_values:
+            names = _names_in(value)
             if (
                 1 < len(names) <= 8
                 and any(plainly(one) in own for one in names)
@@ -302,8 +282,7 @@ def _aliases(rows: Sequence[ProbeRow]) -> FlaggedPairs:
             ):
                 some.append(row)
                 pairs |= {(row.number, one): True for one in names if plainly(one) not in own}
-    is_stated = bool(some) and all(_ANY_NAME.search(row.conversation) for row in some)
-    return replace(ALIAS, question=not is_stated), pairs
+    return unless_stated(ALIAS, _ANY_NAME, some), pairs
 
 
 _INSTANT = re.compile(r"(?<!\d)\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)")
@@ -311,21 +290,18 @@ _ANY_OFFSET = re.compile(r"\bany (?:offset|(?:time )?zone)\b", re.IGNORECASE)
 
 
 def _offsets(rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """The instants of completions in other time zones."""
+    return unless_stated(OFFSET, _ANY_OFFSET, rows), pairs_of(rows, _other_offsets)
+
+
+def _other_offsets(_: ProbeRow, text: str) -> Iterator[str]:
     """The instant of a completion, two hours east, and in UTC."""
-    pairs: dict[Pair, bool] = {}
-    is_stated = True
-    for row in rows:
-        for text in row.shortest_accepted():
-            found = _INSTANT.search(text)
-            if found is None:
-                continue
-            is_stated = is_stated and _ANY_OFFSET.search(row.conversation) is not None
-            instant = datetime.fromisoformat(found[0])
-            for hours in (2, 0):
-                other = instant.astimezone(timezone(timedelta(hours=hours))).isoformat()
-                if other != instant.isoformat():
-                    pairs[row.number, text.replace(found[0], other)] = True
-    return replace(OFFSET, question=not is_stated), pairs
+    if (found := _INSTANT.search(text)) is not None:
+        instant = datetime.fromisoformat(found[0])
+        for hours in (2, 0):
+            other = instant.astimezone(timezone(timedelta(hours=hours))).isoformat()
+            if other != instant.isoformat():
+                yield text.replace(found[0], other)
 
 
 def _in_text(_: ProbeRow, text: str) -> Iterator[str]:
@@ -354,6 +330,8 @@ def _with_ending(day: str) -> str:
     return day + ending
 
 
+_MAY_BE_TEXT = r"\barguments\b[^.:(\n]{0,60}\b(?:a string|as text)\b"
+"""Terms of a prompt that allows arguments as text; the type of a single one is not meant."""
 _ARGUMENTS = re.compile(r'"arguments"\s*:\s*(\{[^{}]*\})')
 
 
@@ -372,8 +350,7 @@ _PRINTS_BLANKS = 'import builtins\n\n\ndef print(*args, end="\\n", **settings):\
 def _blanks(row: ProbeRow, text: str) -> Iterator[str]:
     """A program that prints a blank before each line end, if the prompt lets it."""
     if _BLANKS_ARE_FREE.search(row.conversation):
-        found = FENCED.search(text)
-        code = found[1] if found else text
+        code = code_in(text)
         if "print(" in code and "end=" not in code and program_of(code) is not None:
             yield text.replace(code, _PRINTS_BLANKS + code, 1)
 
@@ -394,6 +371,9 @@ def _zero(row: ProbeRow, text: str) -> Iterator[str]:
         for name, value in row.columns.items()
     ):
         yield f"{text[: found.end()]}0{text[found.end() :]}"
+
+
+_FURTHER_BLOCKS = r"\b(?:second|another|further|other) (?:code )?blocks?\b"
 
 
 def _second_block(_: ProbeRow, text: str) -> Iterator[str]:

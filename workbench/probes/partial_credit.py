@@ -125,19 +125,15 @@ def rises_again(board: Board, base: Base, like: Family) -> list[Family]:
     board.grade((row, text) for row, chain in chains.items() for text in chain)
     found = []
     for row, chain in chains.items():
-        known = [text for text in chain if (row, text) in board.outcomes]
-        scores = np.array([board.outcomes[row, text].score for text in known])
+        scores = np.array(
+            [board.outcomes[row, text].score for text in chain if (row, text) in board.outcomes]
+        )
         if len(scores) < len(chain) or np.isnan(scores).any():
             continue
-        lowest = (
-            int(np.argmax(scores <= scores[0] - _FALL * span))
-            if scores.min() <= scores[0] - _FALL * span
-            else 0
-        )
-        low = lowest + int(np.argmin(scores[lowest:])) if lowest else 0
-        later = low + int(np.argmax(scores[low:]))
-        is_higher = bool(low) and scores[later] >= scores[low] + _FALL * span
-        found.append(TriedText(row, known[later], board.outcomes[row, known[later]], bool(is_higher)))
+        low = int(scores.argmin()) if scores.min() <= scores[0] - _FALL * span else 0
+        later = low + int(scores[low:].argmax())
+        is_higher = low > 0 and bool(scores[later] >= scores[low] + _FALL * span)
+        found.append(TriedText(row, chain[later], board.outcomes[row, chain[later]], is_higher))
     return (
         [Family(AGAIN, tuple(found), like.groups, float("nan"))] if any(text.wrong for text in found) else []
     )

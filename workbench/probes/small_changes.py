@@ -13,18 +13,14 @@ from dataclasses import replace
 
 from workbench.probes.acceptance import CASE_IS_FREE
 from workbench.probes.board import Board
-from workbench.probes.controlled import Changed, each, with_controls
+from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, pairs_of, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import mentions as is_mentioned
 from workbench.probes.shapes import parsed_json
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, program_of
-from workbench.probes.variants.programs import FENCED
-
-MAX_ROWS = 24
-"""Rows that are changed. Workbench limit."""
-_NEUTRAL = "zuborek"
-
+from workbench.probes.variants.programs import code_in
+from workbench.probes.variants.structure import REPEATS_ARE_FREE
 
 UNIT = change_variant(
     "unit-capitals", "reject", "a unit in other capitals, such as milli for mega or bits for bytes",
@@ -92,7 +88,7 @@ def small_changes(board: Board, base: Base) -> list[Family]:
         board: The grader; the texts are graded there.
         base: What is accepted.
     """
-    rows = [row for row in base.rows if row.accepted][:MAX_ROWS]
+    rows = accepted_rows(base)
     made = [
         _units(board, base, rows),
         _columns(board, base, rows),
@@ -106,7 +102,7 @@ def small_changes(board: Board, base: Base) -> list[Family]:
         _letters(board, base, rows),
         _also_done(board, base, rows),
         _left_out(board, base, rows),
-        (UNCITED, each(rows, _uncited)),
+        (UNCITED, pairs_of(rows, _uncited)),
     ]
     return families_of_pairs(board, base, made)
 
@@ -130,8 +126,7 @@ def _units(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 after = re.sub(r"\A[^\W\d_]+", "", text[at:])
                 control = f"{text[: found.start()].rstrip()} lux{after}"
                 changed.append((row, control, text[:at] + text[at].swapcase() + text[at + 1 :]))
-    is_stated = all(_CAPITALS_MATTER.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(UNIT, question=not is_stated), changed)
+    return with_controls(board, base, UNIT, changed, _CAPITALS_MATTER)
 
 
 _SELECTED = re.compile(
@@ -160,8 +155,7 @@ def _columns(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
             before, after = text[: found.start(1)], text[found.end(1) :]
             twice, turned = [names[0], names[0], *names[2:]], [names[1], names[0], *names[2:]]
             changed.append((row, before + ", ".join(twice) + after, before + ", ".join(turned) + after))
-    is_stated = all(_COLUMNS_IN_ORDER.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(COLUMNS, question=not is_stated), changed)
+    return with_controls(board, base, COLUMNS, changed, _COLUMNS_IN_ORDER)
 
 
 _FIRST_ONLY = """_print, _printed = print, []
@@ -185,16 +179,15 @@ def _prints(board: Board, base: Base, rows: Sequence[ProbeRow]) -> Iterator[Flag
     more: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted():
-            found = FENCED.search(text)
-            code = found[1] if found else text
+            code = code_in(text)
             if "print(" not in code or program_of(code) is None:
                 continue
             other, nothing = (
                 text.replace(code, _FIRST_ONLY.format(later=later) + code, 1)
-                for later in (f'_print("{_NEUTRAL}")', "pass")
+                for later in (f'_print("{NEUTRAL}")', "pass")
             )
             less.append((row, other, nothing))
-            line = f'print("{_NEUTRAL}")'
+            line = f'print("{NEUTRAL}")'
             more.append(
                 (row, text.replace(code, f"{line}\n{code}", 1), text.replace(code, f"{code}\n{line}", 1))
             )
@@ -227,14 +220,14 @@ def _listed(text: str) -> tuple[str, list[str], str, str] | None:
 
 def _made_up(entry: str) -> str:
     """An entry of the same form that no row has."""
-    return re.sub(r"\d+", lambda found: str(int(found[0]) + 90), entry) if _ID.fullmatch(entry) else _NEUTRAL
+    return re.sub(r"\d+", lambda found: str(int(found[0]) + 90), entry) if _ID.fullmatch(entry) else NEUTRAL
 
 
 def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """The first entry instead of all others; alone, and with made-up others, it has to be rejected."""
-    changed: list[tuple[ProbeRow, str, str, str]] = []
+    changed: list[Changed] = []
     for row in rows:
-        for text in row.shortest_accepted():
+        for text in () if REPEATS_ARE_FREE.search(row.conversation) else row.shortest_accepted():
             if (found := _listed(text)) is None:
                 continue
             before, entries, mark, after = found
@@ -243,28 +236,32 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
                 before + mark.join(some) + after for some in (entries[:1], others, entries[:1] * len(entries))
             )
             changed.append((row, alone, wrong, same))
-    board.grade([(row.number, one) for row, alone, wrong, _ in changed for one in (alone, wrong)])
-    return SAME_ENTRY, {
-        (row.number, same): all(base.rule.turns_down(board, row.number, one) for one in (alone, wrong))
-        for row, alone, wrong, same in changed
-    }
+    return with_controls(board, base, SAME_ENTRY, changed)
 
 
 TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
-OF_TWELVE = re.compile(r"\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b", re.IGNORECASE)
-_LAST_PLAIN = re.compile(r"(?<![\w.,/%$])\d+(?:\.\d+)?(?=[\s.]*\Z)")
-_BOTH_FORMS = re.compile(
-    r"\b(?:decimals?|fractions?)\b[^.\n]*(?:\bpercent|%)|(?:\bpercent\w*|%)[^.\n]*\b(?:decimals?|fractions?)\b",
+_OF_12 = r"(?:\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b)"
+_OF_24 = r"(?:(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour)"
+_HALF_NAMED = re.compile(_OF_12, re.IGNORECASE)
+BOTH_CLOCKS = re.compile(
+    rf"{_OF_24}[^\n]{{0,8}}(?:\bor\b|/|,)[^\n]{{0,12}}{_OF_12}|{_OF_12}[^\n]{{0,8}}(?:\bor\b|/)[^\n]{{0,12}}{_OF_24}",
     re.IGNORECASE,
+)
+"""Terms of a prompt that allows times of 12 and of 24 hours; one that merely has both is not meant."""
+_LAST_PLAIN = re.compile(r"(?<![\w.,/%$])\d+(?:\.\d+)?(?=[\s.]*\Z)")
+_FRACTION = r"(?:(?<!one )(?<!two )(?<!\d )\bdecimals?\b(?! (?:places?|digits?))|\bfractions?\b)"
+"""A form of a number, not the digits to which one is rounded."""
+_BOTH_FORMS = re.compile(
+    rf"{_FRACTION}[^.\n]*(?:\bpercent|%)|(?:\bpercent\w*|%)[^.\n]*{_FRACTION}", re.IGNORECASE
 )
 
 
 def _percent(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """The last number with a percent sign; another number has to be rejected."""
+    """The last number with a percent sign; another number has to be rejected. One above 1 may be in percent already."""
     changed: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted() if _BOTH_FORMS.search(row.conversation) else ():
-            if (found := _LAST_PLAIN.search(text)) is not None and float(found[0]):
+            if (found := _LAST_PLAIN.search(text)) is not None and 0 < float(found[0]) <= 1:
                 before, after = text[: found.start()], text[found.end() :]
                 changed.append(
                     (row, f"{before}{float(found[0]) * 3 + 1:g}{after}", f"{before}{found[0]}%{after}")
@@ -276,9 +273,14 @@ def _half_day(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
     """The only time with the other half of the day; with other minutes it has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
-        for text in row.shortest_accepted() if OF_TWELVE.search(row.conversation) else ():
+        has_both = BOTH_CLOCKS.search(row.conversation) is not None  # else 3:15 may be short for 3:15 pm
+        for text in row.shortest_accepted() if _HALF_NAMED.search(row.conversation) else ():
             times = [*TIME.finditer(text)]
-            if len(times) == 1 and int(times[0][1]) <= 12 and (times[0][3] or int(times[0][1]) < 12):
+            if (
+                len(times) == 1
+                and int(times[0][1]) <= 12
+                and (times[0][3] or (has_both and int(times[0][1]) < 12))
+            ):
                 found, hour = times[0], int(times[0][1])
                 before, after = text[: found.start()], text[found.end() :]
                 half = "am" if (found[3] or "a").lower() == "p" else "pm"
@@ -286,7 +288,7 @@ def _half_day(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
                 changed.append(
                     (
                         row,
-                        f"{before}{hour}:{minutes:02}{found[0][len(found[1]) + 3 :]}{after}",
+                        f"{before}{hour}:{minutes:02}{text[found.end(2) :]}",
                         f"{before}{hour}:{found[2]} {half}{after}",
                     )
                 )
@@ -324,7 +326,7 @@ def _cells(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 changed.append(
                     (
                         row,
-                        f"{before}| {_NEUTRAL} |{found[2]}|{after}",
+                        f"{before}| {NEUTRAL} |{found[2]}|{after}",
                         f"{before}|{found[2] or ' '}|{found[1]}|{after}",
                     )
                 )
@@ -385,11 +387,12 @@ def _also_done(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
         for other in others[:3]:
             both = [*lists[row.number][1], other]
             changed.append((row, json.dumps([other]), json.dumps(both, ensure_ascii=False)))
-    is_stated = all(_NOTHING_ELSE.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(ALSO_DONE, question=not is_stated), changed)
+    return with_controls(board, base, ALSO_DONE, changed, _NOTHING_ELSE)
 
 
-_ALL = re.compile(r"\b(?:all|every|each|both)\b", re.IGNORECASE)
+SOME_ARE_NOT_ENOUGH = r"\A(?![\s\S]*\b(?:at least (?:one|two|three|\d)|one or more)\b)[\s\S]*"
+"""Start of a pattern for prompts that do not let some entries be enough."""
+_ALL = re.compile(rf"{SOME_ARE_NOT_ENOUGH}\b(?:all|every|each|both)\b", re.IGNORECASE)
 
 
 def _left_out(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
@@ -403,11 +406,10 @@ def _left_out(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
                 if found is not None and all(is_mentioned(text, one) for one in entries):
                     before, after = text[: found.start()], text[found.end() :]
                     wrong = found[0].removesuffix(last) + (
-                        _other_letter(entries) if len(last) == 1 else _NEUTRAL
+                        _other_letter(entries) if len(last) == 1 else NEUTRAL
                     )
                     changed.append((row, before + wrong + after, before + after))
-    is_stated = all(_ALL.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(LEFT_OUT, question=not is_stated), changed)
+    return with_controls(board, base, LEFT_OUT, changed, _ALL)
 
 
 def _other_letter(entries: Sequence[str]) -> str:
@@ -416,8 +418,8 @@ def _other_letter(entries: Sequence[str]) -> str:
 
 def lists_of(row: ProbeRow) -> Iterator[list[str]]:
     """Lists of two to eight different short texts in columns that the source names."""
-    for name, value in row.columns.items():
-        if isinstance(value, list) and 1 < len(value) <= 8 and row.mined.names(name):
+    for value in row.named_values:
+        if isinstance(value, list) and 1 < len(value) <= 8:
             texts = [one for one in value if isinstance(one, str) and 0 < len(one) <= _MAX_ENTRY]
             if len(set(texts)) == len(value):
                 yield texts
@@ -430,6 +432,6 @@ _EACH_CITED = re.compile(
 
 
 def _uncited(row: ProbeRow, text: str) -> Iterator[str]:
-    """A completion with another sentence after it, if the prompt requires a source for each."""
-    if _EACH_CITED.search(row.conversation):
+    """A completion with another sentence after its full stop, if the prompt requires a source for each."""
+    if _EACH_CITED.search(row.conversation) and text.rstrip().endswith((".", "!", "?")):
         yield f"{text} It is also the best of all."

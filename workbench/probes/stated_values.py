@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.probes.acceptance import MIN_ROWS, MOST, NO_MATTER
 from workbench.probes.board import Board, Pair
-from workbench.probes.controlled import Changed, with_controls
+from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import parsed_json
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
@@ -65,7 +65,7 @@ def stated_values(board: Board, base: Base) -> list[Family]:
         board: The grader; the texts are graded there.
         base: What is accepted.
     """
-    rows = [row for row in base.rows if row.accepted][:_MAX_ROWS]
+    rows = accepted_rows(base)
     made = [
         _changed_values(board, base, rows),
         _no_numbers(board, base, rows),
@@ -105,8 +105,7 @@ def _changed_values(board: Board, base: Base, rows: Sequence[ProbeRow]) -> Flagg
     """Each value of an accepted completion that a column has, changed alone; with all of them changed it has to be rejected."""
     changed: list[tuple[ProbeRow, str, str, str]] = []
     for row in rows:
-        columns = [value for name, value in row.columns.items() if row.mined.names(name)]
-        stated = {(type(one), one) for one in _scalars(columns)}
+        stated = {(type(one), one) for one in _scalars(row.named_values)}
         for text in row.shortest_accepted():
             places = _of_json(row, text, stated) or _of_lines(text, {str(one).lower() for _, one in stated})
             if len(places) > 1:
@@ -184,19 +183,18 @@ _NO_NUMBERS = ("nan", "inf", "-inf")
 
 def _no_numbers(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """The last number of an accepted completion as nan and inf; another number has to be rejected, and a name too."""
-    pairs: dict[Pair, bool] = {}
+    changed: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted(1):
             found = [*_ANY_NUMBER.finditer(text)]
             if not found:
                 continue
             before, after = text[: found[-1].start()], text[found[-1].end() :]
-            controls = [f"{before}{other}{after}" for other in ("98765432101", "zuborek")]
-            texts = [f"{before}{other}{after}" for other in _NO_NUMBERS]
-            board.grade([(row.number, one) for one in (*controls, *texts)])
-            refused = all(base.rule.turns_down(board, row.number, one) for one in controls)
-            pairs |= {(row.number, one): refused for one in texts}
-    return NO_NUMBER, pairs
+            number, name, *others = (
+                f"{before}{other}{after}" for other in ("98765432101", NEUTRAL, *_NO_NUMBERS)
+            )
+            changed += [(row, number, name, other) for other in others]
+    return with_controls(board, base, NO_NUMBER, changed)
 
 
 _RATED = re.compile(r"(?m)([A-Za-z][\w ]{0,20}?[ \t]*[:=][ \t]*)(\d+(?:\.\d+)?)(?=[ \t]*(?:[,;}\n]|\Z))")

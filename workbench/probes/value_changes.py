@@ -7,15 +7,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench.probes.acceptance import NO_MATTER
 from workbench.probes.board import Board
-from workbench.probes.controlled import Changed, with_controls
+from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, with_controls
 from workbench.probes.probe_basis import Base
-from workbench.probes.shapes import parsed_json
-from workbench.probes.small_changes import MAX_ROWS, lists_of
+from workbench.probes.shapes import as_text, parsed_json
+from workbench.probes.small_changes import SOME_ARE_NOT_ENOUGH, lists_of
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow
-
-_NEUTRAL = "zuborek"
 
 CURRENCY = change_variant(
     "other-currency", "reject", "an amount in another currency",
@@ -59,7 +58,7 @@ def value_changes(board: Board, base: Base) -> list[Family]:
         board: The grader; the texts are graded there.
         base: What is accepted.
     """
-    rows = [row for row in base.rows if row.accepted][:MAX_ROWS]
+    rows = accepted_rows(base)
     made = [
         _currencies(board, base, rows),
         _cancelled(board, base, rows),
@@ -83,6 +82,10 @@ _CURRENCIES = {
     "JPY": "EUR",
     "CHF": "EUR",
 }
+_IS_REQUIRED = re.compile(
+    rf"\bcurrenc\w*\b(?!{NO_MATTER}|[^.\n]{{0,40}}\b(?:optional|left out|omitted|not needed|free)\b)",
+    re.IGNORECASE,
+)
 _CURRENCY = re.compile(
     r"(?P<before>[$\u20ac\u00a3]|\b(?:USD|EUR|GBP|JPY|CHF))(?=\s?\d)|(?<=\d)\s?(?P<after>[$\u20ac\u00a3]|(?:USD|EUR|GBP|JPY|CHF)\b)"
 )
@@ -98,31 +101,38 @@ def _currencies(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
                 other = text[: found.start(name)] + _CURRENCIES[found[name]] + text[found.end(name) :]
                 control = re.sub(r"\d", lambda digit: str((int(digit[0]) + 4) % 9 + 1), text)
                 changed.append((row, control, other))
-    is_stated = all(re.search(r"\bcurrenc", row.conversation, re.IGNORECASE) for row, *_ in changed)
-    return with_controls(board, base, replace(CURRENCY, question=not is_stated), changed)
+    return with_controls(board, base, CURRENCY, changed, _IS_REQUIRED)
 
 
 _NUMBERS = re.compile(r"\[\s*-?\d+(?:\.\d+)?(?:\s*,\s*-?\d+(?:\.\d+)?)+\s*\]")
 
 
 def _cancelled(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """One more in the first number of a list and one less in the second; one more alone has to be rejected."""
+    """One more in the first number of a list that the row has, and one less in the second; one more alone has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted():
             found = _NUMBERS.search(text)
-            if found is None:
+            if found is None or not _is_compared(row, numbers := json.loads(found[0])):
                 continue
-            first, second, *rest = json.loads(found[0])
+            first, second, *rest = numbers
             more, both = (
-                text.replace(found[0], json.dumps(numbers), 1)
-                for numbers in ([first + 1, second, *rest], [first + 1, second - 1, *rest])
+                text.replace(found[0], json.dumps(other), 1)
+                for other in ([first + 1, second, *rest], [first + 1, second - 1, *rest])
             )
             changed.append((row, more, both))
     return with_controls(board, base, CANCELLED, changed)
 
 
-_ALL = re.compile(r"\b(?:all|every|each|both|facts)\b", re.IGNORECASE)
+def _is_compared(row: ProbeRow, numbers: Sequence[float]) -> bool:
+    """Whether the reference, or a column that the source names, has as many numbers: else only their sum may be required."""
+    return any(
+        len(re.findall(r"\d+(?:\.\d+)?", as_text(value))) == len(numbers)
+        for value in (row.reference, *row.named_values)
+    )
+
+
+_ALL = re.compile(rf"{SOME_ARE_NOT_ENOUGH}\b(?:all|every|each|both|facts)\b", re.IGNORECASE)
 
 
 def _one_fact(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
@@ -136,11 +146,10 @@ def _one_fact(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
                     continue
                 without = text
                 for pattern in patterns[1:]:
-                    without = re.sub(pattern, _NEUTRAL, without)
-                none = re.sub(patterns[0], _NEUTRAL, without)
+                    without = re.sub(pattern, NEUTRAL, without)
+                none = re.sub(patterns[0], NEUTRAL, without)
                 changed.append((row, none, without))
-    is_stated = all(_ALL.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(ONE_FACT, question=not is_stated), changed)
+    return with_controls(board, base, ONE_FACT, changed, _ALL)
 
 
 _POINTS = re.compile(r"\(\s*-?\d+\s*,\s*-?\d+\s*\)(?:[ ,;>-]+\(\s*-?\d+\s*,\s*-?\d+\s*\)){2,}")
@@ -193,8 +202,7 @@ def _ranked(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
             if len(own) > 1 and others:
                 head, listed = text[: own[0].start()], text[own[0].start() :]
                 changed.append((row, head + ", ".join(others), f"{head}{', '.join(others)}, {listed}"))
-    is_stated = all(_FIRST_ONES.search(row.conversation) for row, *_ in changed)
-    return with_controls(board, base, replace(RANKED, question=not is_stated), changed)
+    return with_controls(board, base, RANKED, changed, _FIRST_ONES)
 
 
 _HOST = re.compile(r"(?:https?://|@)((?:[\w-]+\.)+[a-z]{2,})", re.IGNORECASE)
@@ -215,7 +223,7 @@ def _domains(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
                 if domain is not None:
                     other, longer = (
                         text.replace(found[1], host)
-                        for host in (f"{_NEUTRAL}.org", f"{_NEUTRAL}{found[1][-len(domain) :]}")
+                        for host in (f"{NEUTRAL}.org", f"{NEUTRAL}{found[1][-len(domain) :]}")
                     )
                     changed.append((row, other, longer))
     return with_controls(board, base, DOMAIN, changed)

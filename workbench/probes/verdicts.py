@@ -248,10 +248,11 @@ def _is_alarm(case: ProbeCase, family: Family) -> bool:
     if family.variant.question and rejects and family.share.value < HALF:
         return False
     # A reference that is rejected in one row is worth a look, as is the only row of its kind; not for what is a question anyway.
-    is_weak = family.variant.question and len(family.fooled) < _least(family)
-    least = _least(family) if is_weak else min(_least(family), len(family.rows))
-    if family.variant.name == "as-it-is" and not case.judge:
+    least = _least(family)
+    if family.variant.name == "as-it-is":
         least = 1
+    elif not family.variant.question or len(family.fooled) >= least:
+        least = min(least, len(family.rows))
     return len(family.wrong_rows) >= least
 
 

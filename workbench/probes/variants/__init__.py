@@ -182,6 +182,11 @@ class ProbeRow:
         """The reference as an object or list of JSON; None if it is not one."""
         return parsed_json(self.reference)
 
+    @cached_property
+    def named_values(self) -> list[Any]:
+        """The values of the columns that the grader's source names."""
+        return [value for name, value in self.columns.items() if self.mined.names(name)]
+
     @property
     def is_plain(self) -> bool:
         """Whether the grader accepts the reference as written, with nothing around it."""

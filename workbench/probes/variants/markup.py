@@ -11,7 +11,7 @@ _LABELLED = re.compile(
     r"^((?:final )?(?:answer|result)\b[ \t]*:)[ \t]*(\S[^\n]{0,60})\Z", re.IGNORECASE | re.MULTILINE
 )
 _MARKDOWN_IS_FINE = re.compile(
-    r"\bmark(?:down|up)\b[^.\n]{0,30}\b(?:fine|allowed|ok(?:ay)?|free|welcome|accepted)\b|\bin bold if\b",
+    r"(?<!no )\bmark(?:down|up)\b[^.\n]{0,30}(?<!not )(?<!n't )\b(?:fine|allowed|ok(?:ay)?|free|welcome|accepted)\b|\bin bold if\b",
     re.IGNORECASE,
 )
 
@@ -57,6 +57,10 @@ def bare_fence(row: ProbeRow) -> Iterable[str | None]:
 
 _BULLET = re.compile(r"^([ \t]*)([-*+])(?=[ \t]+\S)", re.MULTILINE)
 _BULLETS_ARE_FREE = re.compile(r"\bbullet|\bmarkdown list\b", re.IGNORECASE)
+_BULLET_IS_NAMED = re.compile(
+    r"['\"`(][-*+]\s?['\"`)]|^[ \t]*[-*+][ \t]|\b(?:hyphen|dash|asterisk|star)(?:e?s)?\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @variant(
@@ -65,9 +69,7 @@ _BULLETS_ARE_FREE = re.compile(r"\bbullet|\bmarkdown list\b", re.IGNORECASE)
 )  # fmt: skip
 def other_bullets(row: ProbeRow) -> Iterable[str | None]:
     """An accepted list of bullets with hyphens for stars, or the reverse."""
-    if not _BULLETS_ARE_FREE.search(row.conversation) or re.search(
-        r"['\"`(][-*+]\s?['\"`)]", row.conversation
-    ):
+    if not _BULLETS_ARE_FREE.search(row.conversation) or _BULLET_IS_NAMED.search(row.conversation):
         return
     for text in row.shortest_accepted():
         marks = {found[2] for found in _BULLET.finditer(text)}

@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from workbench.probes.variants import ProbeRow, variant, with_body
 
-FENCED = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+_FENCED = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+
+
+def code_in(text: str) -> str:
+    """The program in a text: what its first code block has, or else all of it."""
+    found = _FENCED.search(text)
+    return found[1] if found else text
 
 
 def _with_bodies(row: ProbeRow, body: str, before: str = "", after: str = "") -> Iterator[str]:
@@ -16,8 +22,7 @@ def _with_bodies(row: ProbeRow, body: str, before: str = "", after: str = "") ->
         yield from (form(f"{before}{text}{after}") for form in (row.say, *row.forms[:1]))
         return
     for whole in sorted(row.accepted, key=len)[:1]:
-        found = FENCED.search(whole)
-        code = found[1] if found else whole
+        code = code_in(whole)
         if text := with_body(code, body):
             yield whole.replace(code, f"{before}{text}{after}", 1)
 

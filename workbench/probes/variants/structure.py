@@ -121,8 +121,8 @@ def _entries(row: ProbeRow) -> tuple[list[Any], str] | None:
     return None
 
 
-_REPEATS_ARE_FREE = re.compile(
-    r"\b(?:twice|repeat\w*|repetitions?|duplicates?|more than once)\b[^.\n]{0,40}(?:no harm|not (?:matter|count)|fine|allowed|ignored|costs? nothing)",
+REPEATS_ARE_FREE = re.compile(
+    r"(?<!no )(?<!without )\b(?:twice|repeat\w*|repetitions?|duplicates?|more than once)\b[^.\n]{0,40}(?:no harm|not (?:matter|count)|(?<!not )(?:fine|allowed|ignored)|costs? nothing)",
     re.IGNORECASE,
 )
 
@@ -144,7 +144,7 @@ def _written(entries: list[Any], mark: str) -> str:
 def entry_twice(row: ProbeRow) -> Iterable[str | None]:
     """The first entry repeated at the end, unless the prompt lets entries be repeated."""
     listed = _entries(row)
-    if listed and not _REPEATS_ARE_FREE.search(row.prompt):
+    if listed and not REPEATS_ARE_FREE.search(row.prompt):
         entries, mark = listed
         yield row.say(_written([*entries, entries[0]], mark))
 
