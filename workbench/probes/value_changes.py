@@ -229,6 +229,11 @@ def _domains(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
     return with_controls(board, base, DOMAIN, changed)
 
 
+_LIMIT_OF_SENTENCES = re.compile(
+    r"\b(?:at most|no more than|not more than|up to|max\w*|limit\w*|few|fewer|exactly|one|two|three|four|five|\d+)\b"
+    r"[^.\n]{0,30}\bsentences?\b",
+    re.IGNORECASE,
+)
 _MANY = 12
 """Sentences that are added: more than a limit of sentences usually is."""
 
@@ -238,7 +243,7 @@ def _exclaimed(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
     changed = [
         (row, text + " It continues." * _MANY, text + " It continues!" * _MANY)
         for row in rows
-        if re.search(r"\bsentences?\b", row.conversation, re.IGNORECASE)
+        if _LIMIT_OF_SENTENCES.search(row.conversation)
         for text in row.shortest_accepted()[:1]
     ]
     return with_controls(board, base, EXCLAIMED, changed)
