@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 
@@ -35,7 +36,6 @@ independent and have the right variance, so that the cost stops growing with the
 _MAX_LEVELS = 512  # distinct scores that are counted rather than listed
 _STEPS = 200  # of Newton's method; it takes about ten
 _NEAR_MEAN = 1e-4  # standard deviations within which the formula divides by nearly 0 and its limit is used
-
 
 _REACH = (1.3, 0.8)
 """How far from the mean the end of an interval is searched first, as multiples of the normal interval's half width."""
@@ -120,11 +120,9 @@ class BoundedMean:
 
     def _around(self, end: float, tail: float) -> tuple[float, float] | None:
         """Two means between which the interval's end is likely to be, by the normal approximation; None without a spread."""
-        from scipy.special import ndtri
-
         away = np.square(self.sums - self.value * self.sizes)
         spread = math.sqrt(float(away @ self.counts)) / float(self.sizes @ self.counts)
-        reach = abs(float(ndtri(tail))) * spread if 0 < tail < 1 / 2 else 0.0
+        reach = abs(NormalDist().inv_cdf(tail)) * spread if 0 < tail < 1 / 2 else 0.0
         far = min(
             _REACH[0] * reach + 1 / self.clusters * abs(end - self.value), (1 - 1e-9) * abs(end - self.value)
         )
@@ -223,11 +221,9 @@ def chance_below_zero(factors: Floats, shapes: Floats) -> float:
     u = point * math.sqrt(curvature)
     if abs(u) < _NEAR_MEAN:
         return 0.5 + float(shapes @ ratios**3) / (3 * curvature * math.sqrt(2 * math.pi * curvature))
-    from scipy.special import ndtr
-
     w = math.copysign(math.sqrt(max(-2 * cumulants, 0.0)), point)
     density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
-    return min(max(float(ndtr(w)) + density * (1 / w - 1 / u), 0.0), 1.0)
+    return min(max(math.erfc(-w / math.sqrt(2)) / 2 + density * (1 / w - 1 / u), 0.0), 1.0)
 
 
 def _saddlepoint(factors: Floats, shapes: Floats) -> float:
