@@ -34,6 +34,8 @@ NOT_READING = "it does not read commands"
 STOPPED = "it was stopped"
 _SEND_SECONDS = 5.0
 """Seconds without reading a command after which a worker is considered stuck."""
+_CLOSE_SECONDS = 0.5
+"""Seconds for the system to close all pipes of a process that ends."""
 BUFFER_BYTES = 8 * 1024 * 1024
 """Bytes of rows that one command may send: two commands are in flight, and each worker has a separate buffer.
 A larger single row gets a worker with a buffer of sufficient size."""
@@ -275,8 +277,20 @@ class Worker:
         try:
             self._write(struct.pack("<I", len(data)) + data)
         except OSError as error:
-            raise WorkerLostError(NOT_READING) from error
+            raise WorkerLostError(ENDED if self._has_ended() else NOT_READING) from error
         return self._seq
+
+    def _has_ended(self) -> bool:
+        """Whether it closed its replies as well as its commands: a process that ends does, on a busy machine a moment later."""
+        deadline = time.monotonic() + _CLOSE_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                if self._fill():
+                    return True
+            except WorkerLostError:
+                return True
+            readable([self], left)
+        return False
 
     def _write(self, data: bytes) -> None:
         """Write with a deadline: a grader that forges replies need never read a command."""
