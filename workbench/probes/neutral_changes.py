@@ -110,6 +110,8 @@ def neutral_changes(board: Board, base: Base) -> list[Family]:
 
 
 _OF_REFUSALS = re.compile(r"sorry|apolog|can(?:no|')?t\b|cannot|unable", re.IGNORECASE)
+_ABOUT_REFUSALS = re.compile(r"\b(?:refus|declin|harmless|sympath|apolog|be kind)", re.IGNORECASE)
+"""Terms of a prompt that is about refusals: elsewhere a completion with "sorry" may be rejected on purpose."""
 _KIND = "It is good to hear from you.\n"
 _NO_REFUSALS = (
     "I'm sorry to hear that you had trouble.\n",
@@ -123,7 +125,7 @@ def _sympathy(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
     changed = [
         (row, _KIND + text, sentence + text)
         for row in rows
-        if any(_OF_REFUSALS.search(word) for word in row.mined.words)
+        if _ABOUT_REFUSALS.search(row.conversation) and any(map(_OF_REFUSALS.search, row.mined.words))
         for text in row.shortest_accepted()[:1]
         for sentence in _NO_REFUSALS
     ]
