@@ -23,6 +23,7 @@ from workbench.data.samples.shapes import SHAPES
 from workbench.formats import FORMATS
 from workbench.formats.targets.target import ALL, TEXT, Target
 from workbench.graders import KINDS
+from workbench.probes.tried import CHANGES
 from workbench.probes.variants import VARIANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -78,6 +79,15 @@ def transformations_table() -> str:
     return "\n".join(lines)
 
 
+def changes_table() -> str:
+    """One line a change of accepted completions that needs all rows: its name, and what a finding reports of the grader."""
+    lines = ["| change | a finding: the grader |", "| --- | --- |"]
+    for name in sorted(CHANGES):
+        verb = "accepts" if CHANGES[name].expects == "reject" else "rejects the reference"
+        lines.append(f"| `{name}` | {verb} {CHANGES[name].says} |")
+    return "\n".join(lines)
+
+
 def shapes_table() -> str:
     """One line a tool's shape of rows: its name, and what is taken for what."""
     lines = ["| shape | read as |", "| --- | --- |"]
@@ -130,6 +140,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "findings": ("findings.md", findings_table),
     "suite findings": ("combine.md", suite_findings_table),
     "transformations": ("transformations.md", transformations_table),
+    "changes": ("transformations.md", changes_table),
     "formats": ("convert.md", formats_table),
     "shapes": ("read-your-data.md", shapes_table),
     "targets": ("targets.md", targets_table),

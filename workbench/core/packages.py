@@ -57,6 +57,16 @@ def is_installed(package: OptionalPackage) -> bool:
         return False
 
 
+def check_installed(module: str) -> None:
+    """Raise if one of `OPTIONAL` is not installed.
+
+    Raises:
+        MissingPackageError: With the command that installs it.
+    """
+    if not is_installed(_BY_MODULE[module]):
+        raise missing(_BY_MODULE[module])
+
+
 def named(error: ModuleNotFoundError) -> ModuleNotFoundError:
     """The error that names feature and command if the module is one of `OPTIONAL`; any other one unchanged."""
     package = _BY_MODULE.get((error.name or "").partition(".")[0])

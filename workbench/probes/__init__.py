@@ -241,6 +241,12 @@ def _probed(plan: _ProbePlan) -> Probe:
     )  # fmt: skip
 
 
+_CHANGES = (
+    of_columns, controlled, stated_values, small_changes, value_changes, neutral_changes, rules_without_effect, misnamed,
+)  # fmt: skip
+"""What makes families of changed completions, in the order in which the texts are graded."""
+
+
 def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, str | None]]) -> list[Family]:
     """The results of every transformation, except what a stricter grader accepts too."""
     found = families(plan.board, base, made)
@@ -248,11 +254,9 @@ def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, s
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
         more += rises_again(plan.board, base, found[0])
         more += paid_for_nothing(plan.board, base, found)
-        found += [*more, *universal(plan.board, base, found), *of_columns(plan.board, base)]
-        found += [*controlled(plan.board, base), *stated_values(plan.board, base)]
-        found += [*small_changes(plan.board, base), *value_changes(plan.board, base)]
-        found += neutral_changes(plan.board, base)
-        found += [*rules_without_effect(plan.board, base), *misnamed(plan.board, base)]
+        found += [*more, *universal(plan.board, base, found)]
+        for make in _CHANGES:
+            found += make(plan.board, base)
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 

@@ -19,12 +19,9 @@ _EQUAL, _CLOSE, _LOST_HALF = 1 - 1e-9, 0.9, 0.5
 A near miss may score nearly as high as the correct completion, but not as high; a text that is not a completion at all has
 to stay a tenth of the span below; and a correct completion in another form may lose half. Workbench limits.
 """
-
-
 _DIGITS = 9
 """Digits to which scores are compared."""
 _ROUNDING = 10.0**-_DIGITS
-
 MOST, HALF = 0.9, 0.5
 """Shares of rows that count as nearly all, and as the grader's usual behaviour. Workbench limits."""
 MIN_ROWS = 2

@@ -13,7 +13,7 @@ from workbench.probes.board import Board, Pair
 from workbench.probes.controlled import Changed, accepted_rows, pairs_of, unless_stated, with_controls
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import number_in, plainly
-from workbench.probes.small_changes import BOTH_CLOCKS, TIME
+from workbench.probes.small_changes import BOTH_CLOCKS, only_time
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow, program_of
 from workbench.probes.variants.own import MORE_KEYS
@@ -160,7 +160,7 @@ def _nested(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
 
 
 _MAY_EXPLAIN = re.compile(
-    r"\b(?:may|can|are free to)\b[^.\n]{0,30}\b(?:[st][ae]\w+ why|explain|reasons?|remarks?|comments?|add)\b",
+    r"\b(?:may|can|are free to)\b[^.\n]{0,30}\b(?:(?:te(?:ll|lls)|sa(?:y|ys)) why|explain|reasons?|remarks?|comments?|add)\b",
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"[B-H]")
@@ -194,10 +194,10 @@ def _other_arguments(row: ProbeRow, text: str) -> Iterator[str]:
 
 def _other_clock(row: ProbeRow, text: str) -> Iterator[str]:
     """The only time of a completion in the other form, if the prompt allows both."""
-    times = [*TIME.finditer(text)]
-    if len(times) != 1 or not BOTH_CLOCKS.search(row.conversation):
+    found = only_time(text)
+    if found is None or not BOTH_CLOCKS.search(row.conversation):
         return
-    found, hour = times[0], int(times[0][1])
+    hour = int(found[1])
     if found[3]:
         other = f"{hour % 12 + 12 * (found[3].lower() == 'p')}:{found[2]}"
     else:

@@ -23,7 +23,7 @@ _MAX_ROWS, _MAX_KINDS = 40, 12
 """Rows whose rules are left out, and kinds of rules that a column may have. Workbench limits."""
 
 WITHOUT_EFFECT = change_variant(
-    "rule-without-effect", "reject", "",
+    "rule-without-effect", "reject", "what breaks a rule of the row, whose kind decides nothing",
     "check that each kind of rule can fail: test it with a text that breaks it", rank=46, question=True,
 )  # fmt: skip
 

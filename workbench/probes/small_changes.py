@@ -42,7 +42,6 @@ SAME_ENTRY = change_variant(
     "first-entry-repeated", "reject", "a list that repeats its first entry instead of all others",
     "count each entry once: compare sets, or remove repeats first",
 )  # fmt: skip
-
 PERCENT = change_variant(
     "percent-added", "reject", "a number with a percent sign that it does not have, where both are allowed",
     "divide by 100 what has a percent sign, before it is removed",
@@ -239,7 +238,7 @@ def _same_entry(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPa
     return with_controls(board, base, SAME_ENTRY, changed)
 
 
-TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
+_TIME = re.compile(r"(?<![\d:])(\d{1,2}):(\d\d)(?![\d:])(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE)
 _OF_12 = r"(?:\d\s*[ap]\.?m\b|\bam or pm\b|\bam/pm\b)"
 _OF_24 = r"(?:(?<![\d:])(?:1[3-9]|2[0-3]):\d\d(?!\s*[ap]\.?m)|\b24[- ]hour)"
 _HALF_NAMED = re.compile(_OF_12, re.IGNORECASE)
@@ -269,41 +268,42 @@ def _percent(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
     return with_controls(board, base, PERCENT, changed)
 
 
+def only_time(text: str) -> re.Match[str] | None:
+    """The only time of a text, with its hour, its minutes and "a" or "p"; None for none or several."""
+    times = [*_TIME.finditer(text)]
+    return times[0] if len(times) == 1 else None
+
+
 def _half_day(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """The only time with the other half of the day; with other minutes it has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
         has_both = BOTH_CLOCKS.search(row.conversation) is not None  # else 3:15 may be short for 3:15 pm
         for text in row.shortest_accepted() if _HALF_NAMED.search(row.conversation) else ():
-            times = [*TIME.finditer(text)]
-            if (
-                len(times) == 1
-                and int(times[0][1]) <= 12
-                and (times[0][3] or (has_both and int(times[0][1]) < 12))
-            ):
-                found, hour = times[0], int(times[0][1])
-                before, after = text[: found.start()], text[found.end() :]
-                half = "am" if (found[3] or "a").lower() == "p" else "pm"
-                minutes = (int(found[2]) + 17) % 60
-                changed.append(
-                    (
-                        row,
-                        f"{before}{hour}:{minutes:02}{text[found.end(2) :]}",
-                        f"{before}{hour}:{found[2]} {half}{after}",
-                    )
-                )
+            found = only_time(text)
+            if found is None:
+                continue
+            hour = int(found[1])
+            if hour > 12 or not (found[3] or (has_both and hour < 12)):
+                continue
+            half = "am" if (found[3] or "a").lower() == "p" else "pm"
+            minutes = (int(found[2]) + 17) % 60
+            before = f"{text[: found.start()]}{hour}:"
+            control = f"{before}{minutes:02}{text[found.end(2) :]}"
+            changed.append((row, control, f"{before}{found[2]} {half}{text[found.end() :]}"))
     return with_controls(board, base, HALF_DAY, changed)
 
 
 _OF_PARTS = re.compile(r"\b(?:each|every|steps?|bullets?|items?|list)\b", re.IGNORECASE)
 """Terms of a prompt whose limit may be one of each line."""
 _MORE_WORDS = " ".join(["and much more of the same"] * 40)
+_GLUED_WORDS = _MORE_WORDS.replace(" ", "\n")
 
 
 def _words(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """Many words after a completion, separated by line ends; with spaces it has to be rejected."""
     changed = [
-        (row, f"{text} {_MORE_WORDS}", f"{text} {_MORE_WORDS.replace(' ', chr(10))}")
+        (row, f"{text} {_MORE_WORDS}", f"{text} {_GLUED_WORDS}")
         for row in rows
         if re.search(r"\bwords?\b", row.conversation, re.IGNORECASE)
         and not _OF_PARTS.search(row.conversation)
@@ -362,7 +362,7 @@ def _letters(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs
 
 
 _NOTHING_ELSE = re.compile(
-    r"\b(?:nothing|no|not?hing) (?:else|that was not)\b|\bonly what\b|\b(?:change|do) nothing\b|\bno other\b",
+    r"\b(?:nothing|no) (?:else|that was not)\b|\bonly what\b|\b(?:change|do) nothing\b|\bno other\b",
     re.IGNORECASE,
 )
 
@@ -370,23 +370,22 @@ _NOTHING_ELSE = re.compile(
 def _also_done(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """A list of JSON objects with the first one of another prompt at its end; alone that one has to be rejected."""
     lists = {
-        row.number: (text, value)
+        row.number: value
         for row in rows
         for text in row.shortest_accepted()[:1]
         if isinstance(value := parsed_json(text.strip()), list) and value and isinstance(value[0], dict)
     }
     changed: list[Changed] = []
-    for row in rows:
+    for number, own in lists.items():
+        row = base.rows[number]
         others = [
             value[0]
-            for number, (_, value) in lists.items()
-            if row.number in lists
-            and base.rows[number].prompt != row.prompt
-            and value[0] not in lists[row.number][1]
+            for other, value in lists.items()
+            if base.rows[other].prompt != row.prompt and value[0] not in own
         ]
-        for other in others[:3]:
-            both = [*lists[row.number][1], other]
-            changed.append((row, json.dumps([other]), json.dumps(both, ensure_ascii=False)))
+        changed += [
+            (row, json.dumps([one]), json.dumps([*own, one], ensure_ascii=False)) for one in others[:3]
+        ]
     return with_controls(board, base, ALSO_DONE, changed, _NOTHING_ELSE)
 
 

@@ -294,6 +294,10 @@ def table(found: Sequence[Family]) -> pd.DataFrame:
     )
 
 
+CHANGES: dict[str, Variant] = {}
+"""Every transformation that a function of all rows makes, by its name."""
+
+
 def change_variant(
     name: str,
     expects: Literal["reject", "accept"],
@@ -317,6 +321,8 @@ def change_variant(
         asked: Whether a control, the prompt or the source shows that its texts are wrong or right.
         settings: Other attributes of `Variant`.
     """
-    return Variant(
+    assert name not in {*CHANGES, *VARIANTS}, f"two transformations are named {name!r}"
+    CHANGES[name] = Variant(
         name, expects, says, lambda _: (), alarm="always", rank=rank, least=least, judges=False, advice=advice, asked=asked, **settings,
     )  # fmt: skip
+    return CHANGES[name]

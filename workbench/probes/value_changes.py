@@ -40,7 +40,6 @@ RANKED = change_variant(
     "wrong-ones-first", "reject", "a list with all wrong entries of the prompt before the right ones",
     "cut the list at k before counting, or count wrong entries against it",
 )  # fmt: skip
-
 DOMAIN = change_variant(
     "longer-host", "reject", "a link or an address whose host only ends with the letters of the right one",
     'compare hosts as a whole: host == domain or host.endswith("." + domain)',

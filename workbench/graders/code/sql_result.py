@@ -21,7 +21,7 @@ from typing import Any, Self
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
-from workbench.core.packages import OPTIONAL, is_installed, missing
+from workbench.core.packages import check_installed
 from workbench.core.user_functions import LateError
 from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
@@ -33,7 +33,6 @@ from workbench.graders.portable import sliced
 from workbench.graders.portable_rule import PythonBody, refusal
 from workbench.graders.rules.sql import Rows, sql_result
 
-_PACKAGE = next(package for package in OPTIONAL if package.module == "duckdb")
 _MAX_ROWS = 100_000
 """Rows of a result, as for SQLite."""
 _LOCKS = (
@@ -44,16 +43,6 @@ _LOCKS = (
     "SET threads=1",
     "SET lock_configuration=true",
 )
-
-
-def check_installed() -> None:
-    """Raise if the package is not installed.
-
-    Raises:
-        MissingPackageError: With the command that installs it.
-    """
-    if not is_installed(_PACKAGE):
-        raise missing(_PACKAGE)
 
 
 @cache
@@ -277,7 +266,7 @@ class SqlResult(Grader):
             "database": database,
         }
         if self.dialect == "duckdb":
-            check_installed()
+            check_installed("duckdb")
             return _as_grade(await compared(request, self._settings(), min(60.0, self.timeout + 2.0)))
         # The worker's limit is above the queries' own, which end first and name the query.
         program = FunctionGrader.from_source(
@@ -295,7 +284,7 @@ class SqlResult(Grader):
             MissingPackageError: DuckDB is not installed.
         """
         if self.dialect == "duckdb":
-            check_installed()
+            check_installed("duckdb")
 
     async def grade_all(self, samples: Samples, control: Control) -> Grades:
         """Grade every row; with DuckDB its processes stay for the run."""

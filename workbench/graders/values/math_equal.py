@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from workbench.core.errors import CaptureError, FormatError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
-from workbench.core.packages import OPTIONAL, is_installed, missing
+from workbench.core.packages import check_installed
 from workbench.core.user_functions import LateError
 from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
@@ -28,17 +28,6 @@ from workbench.graders.text.text_grader import ExpectedGrader
 
 _MAX_CHARACTERS = 20_000
 """Maximum characters of a text: the package searches all of it for expressions. Workbench limit."""
-_PACKAGE = next(package for package in OPTIONAL if package.module == "math_verify")
-
-
-def check_installed() -> None:
-    """Raise if the package is not installed.
-
-    Raises:
-        MissingPackageError: With the command that installs it.
-    """
-    if not is_installed(_PACKAGE):
-        raise missing(_PACKAGE)
 
 
 @cache
@@ -184,7 +173,7 @@ class MathEqual(ExpectedGrader):
             MissingPackageError: The engine is not installed.
         """
         if self.engine:
-            check_installed()
+            check_installed("math_verify")
 
     @property
     def at_once(self) -> int:
@@ -195,7 +184,7 @@ class MathEqual(ExpectedGrader):
         """Grade one sample; with an engine in one of its processes."""
         if not self.engine:
             return await super().grade(sample)
-        check_installed()
+        check_installed("math_verify")
         start = time.perf_counter()
         try:
             outcome = self._safely(sample.thread, sample.reference)
