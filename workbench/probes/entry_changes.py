@@ -17,7 +17,7 @@ from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import plainly
 from workbench.probes.small_changes import SOME_ARE_NOT_ENOUGH
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
-from workbench.probes.variants import ProbeRow, program_of
+from workbench.probes.variants import ProbeRow
 
 MISSING = change_variant(
     "line-left-out", "reject", "a completion without one of its lines, each of which counts",
@@ -84,11 +84,13 @@ def entry_changes(board: Board, base: Base) -> list[Family]:
     return families_of_pairs(board, base, made)
 
 
+_CODE = re.compile(r"```|\w\(|^\s*(?:import|from|def|class|for|if|while|return|SELECT)\b", re.MULTILINE)
+"""Signs of a program or a query, which have other transformations."""
 _LINE = re.compile(r"([^:,]{0,30}:\s*|)(.*?)([.\s]*)")
 
 
 def _entries(text: str) -> _Entries | None:
-    """The lines of a completion, or its parts between commas if it is one line; None if they are no entries."""
+    """The lines of a completion, or its parts between commas if it is one line; None for other texts."""
     lines = text.strip().split("\n")
     mark, before, after = "\n", "", ""
     parts = lines
@@ -97,7 +99,7 @@ def _entries(text: str) -> _Entries | None:
         mark, parts = ", ", inner.split(", ")
     if not 1 < len(parts) <= _MAX_ENTRIES or len(set(map(plainly, parts))) < len(parts):
         return None
-    is_code = "```" in text or program_of(text) is not None or text.lstrip().startswith(("{", "[", "<"))
+    is_code = _CODE.search(text) is not None or text.lstrip().startswith(("{", "[", "<"))
     if is_code or not all(one.strip() and len(one) <= _MAX_LENGTH for one in parts):
         return None
     return _Entries(tuple(parts), mark, before, after)
@@ -164,9 +166,8 @@ def _added(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]])
 
 
 _KEYED = re.compile(r"\s*(?:[-*]\s*)?(?:export\s+)?([A-Za-z_][\w .-]{0,30}?)\s*[=:]\s*(\S.*)")
-_ONCE = re.compile(
-    r"\bonce\b|\bnothing else\b|\bno (?:key|field|line|entry)\b[^.\n]{0,20}\btwice\b", re.IGNORECASE
-)
+_ONCE = re.compile(r"\bonce\b|\bno (?:key|field|line|entry|setting)\b[^.\n]{0,20}\btwice\b", re.IGNORECASE)
+_NO_MORE = re.compile(rf"{_ONCE.pattern}|\bnothing else\b|\bonly\b", re.IGNORECASE)
 
 
 def _contradicted(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]]) -> FlaggedPairs:
@@ -174,7 +175,7 @@ def _contradicted(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Ent
     changed: list[Changed] = []
     for row, own in split:
         keys = [found[1] for part in own.parts if (found := _KEYED.fullmatch(part))]
-        if own.mark != "\n" or len(keys) < len(own.parts) or len(set(keys)) < len(keys):
+        if own.mark != "\n" or len(keys) < len(own.parts) or not _NO_MORE.search(row.conversation):
             continue
         for at in (0, len(own.parts) - 1):
             wrong = _other(own.parts[at])
