@@ -62,6 +62,7 @@ def test_the_site_is_built_without_warnings():
     assert sum("sphinx -W" in command for command in commands) == 2
     extras = re.search(r"\[[\w,]+\]", commands[0])[0]
     assert extras in (ROOT / "docs" / "conf.py").read_text("utf-8")
+    assert extras in (ROOT / ".ci" / "run").read_text("utf-8")
 
 
 def test_workflows_have_no_permission_by_default():
