@@ -123,10 +123,9 @@ DATA = (
     "workbench/probes/variants/",
     "benchmarks/in_browser.py",  # JavaScript
     "benchmarks/field/corpus/",  # rows
+    "workbench/probes/acceptance.py",  # phrases of prompts
     "workbench/probes/shapes.py",
     "workbench/probes/completion_forms.py",  # texts of rows
-    "workbench/probes/shapes.py",
-    "workbench/probes/completion_forms.py",
     "workbench/judges/kinds/binary.py",  # what judges are sent
     "workbench/judges/kinds/pairwise.py",
     "workbench/core/display_html.py",  # a stylesheet

@@ -174,7 +174,7 @@ FIRST_LINE_COUNTS = re.compile(
     r"\bfirst line (?:must|has to|should|is|states?|names?|gives?|holds?|contains?)\b|\b(?:on|in) the first line\b|\bfirst line:",
     re.IGNORECASE,
 )
-"""Terms of a prompt that has the result on the first line, whatever follows."""
+"""Terms of a prompt that has the result on the first line, regardless of the lines after it."""
 _TOLERANCE = re.compile(r"(?:^|_)(?:tol|tolerance|margin|slack|epsilon|eps|delta)(?:$|_)", re.IGNORECASE)
 """Names of columns with the difference that is allowed."""
 
