@@ -10,11 +10,13 @@ too: its header of links fits a family of projects, and a page loads 671 KB of i
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import nbformat
+from jupyter_cache import get_cache
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -23,7 +25,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.reference import write_pages  # noqa: E402 (its folder is on the path only now)
+from tools.reference import reference_markdown, write_pages  # noqa: E402 (its folder is on the path only now)
+from tools.site import point_inside, write_markdown  # noqa: E402
 
 project = "grader workbench"
 author = "The grader workbench authors"
@@ -34,6 +37,9 @@ html_title = project
 html_show_sourcelink = False
 html_copy_source = False
 html_extra_path = ["SKILL.md"]
+# Wider than Furo: lines of code and of output have up to 130 characters.
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 exclude_patterns = ["_build", "README.md", "SKILL.md", "light.txt", "**.ipynb_checkpoints"]
 templates_path: list[str] = []
 
@@ -64,11 +70,6 @@ napoleon_use_rtype = False
 # In our docstrings single backticks enclose code.
 default_role = "code"
 
-_NOTEBOOK = re.compile(r"\]\(\.\./notebooks/(\w+)\.ipynb(#[\w-]+)?\)")
-_OF_REPOSITORY = re.compile(
-    r"\[([^\]]+)\]\(\.\./(?!docs/)([\w./-]+\.md)(#[\w-]+)?\)|\[([^\]]+)\]\((README\.md)(#[\w-]+)?\)"
-)
-
 
 def _copy_notebooks() -> None:
     """A source folder of Sphinx has all pages: the notebooks are in another one, since their place is a promise."""
@@ -81,36 +82,20 @@ def _copy_notebooks() -> None:
 
 def _point_inside(_app: Sphinx, page: str, source: list[str]) -> None:
     """In the repository a link leads to a file; on the site to a page, or it is the file's name where there is no page."""
-    text = _NOTEBOOK.sub(r"](tutorials/\1.ipynb\2)", source[0])
-    if page.startswith("tutorials/"):
-        text = text.replace("](../docs/", "](../")
-    else:
-        text = _OF_REPOSITORY.sub(
-            lambda link: f"{link[1] or link[4]} (`{link[2] or link[5]}` in the repository)", text
-        )
-    source[0] = text
+    source[0] = point_inside(page, source[0])
 
 
 def _write_markdown(app: Sphinx, error: Exception | None) -> None:
-    """Each page as Markdown beside its HTML, and `llms.txt`, which lists them with what they are about."""
-    if error or app.builder.name != "html":
+    """The pages as Markdown; the notebooks get their outputs from the cache of this build."""
+    if error is not None or app.builder.name != "html":
         return
-    lines = [f"# {project}", "", _first_sentence((HERE / "index.md").read_text("utf-8")), "", "## Pages", ""]
-    for page in sorted(app.env.found_docs):
-        source = HERE / f"{page}.md"
-        if source.exists():
-            text = source.read_text("utf-8")
-            shutil.copy(source, Path(app.outdir) / f"{page}.md")
-            title = text.splitlines()[0].lstrip("# ")
-            lines.append(f"- [{title}]({page}.md): {_first_sentence(text)}")
-    lines += ["", "## Tasks", "", "- [Skill](SKILL.md): migrate graders, probe a reward, certify a judge"]
-    (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _first_sentence(text: str) -> str:
-    """What the first paragraph below the title says first."""
-    paragraphs = [part for part in text.split("\n\n")[1:] if part and part[0] not in "#`<|{!"]
-    return " ".join(paragraphs[0].split()).split(". ")[0].rstrip(".") + "." if paragraphs else ""
+    out = Path(app.outdir)
+    cache = get_cache(str(out.parent / ".jupyter_cache"))
+    notebooks = {
+        path.stem: cache.merge_match_into_notebook(nbformat.read(path, 4))[1]
+        for path in (HERE / "tutorials").glob("*.ipynb")
+    }
+    write_markdown(out, HERE, notebooks, reference_markdown())
 
 
 def setup(app: Sphinx) -> None:

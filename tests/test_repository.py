@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import workbench as wb
+from tools import release
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -62,6 +63,7 @@ def test_the_site_is_built_without_warnings():
     assert sum("sphinx -W" in command for command in commands) == 2
     extras = re.search(r"\[[\w,]+\]", commands[0])[0]
     assert extras in (ROOT / "docs" / "conf.py").read_text("utf-8")
+    assert extras in (ROOT / ".ci" / "run").read_text("utf-8")
 
 
 def test_workflows_have_no_permission_by_default():
@@ -70,6 +72,29 @@ def test_workflows_have_no_permission_by_default():
     release = document(".github/workflows/release.yml")
     assert release["permissions"] == {}
     assert release["jobs"]["build"]["permissions"] == {"contents": "read"}
+
+
+def test_a_release_has_the_links_of_its_repository(tmp_path):
+    """The archives are built after the links are written; every link of the README is then absolute, once."""
+    steps = [
+        step.get("run", "") for step in document(".github/workflows/release.yml")["jobs"]["build"]["steps"]
+    ]
+    at = next(place for place, step in enumerate(steps) if "python -m tools.release" in step)
+    assert "python -m build" in steps[at + 1]
+    for name in ("pyproject.toml", "README.md"):
+        (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
+    release.prepare(tmp_path, "https://example.org/a/b", "v1", "team@example.org")
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["urls"]["Changelog"] == "https://example.org/a/b/blob/v1/CHANGELOG.md"
+    assert project["authors"] == [{**SETTINGS["project"]["authors"][0], "email": "team@example.org"}]
+    same = SETTINGS["project"].keys() - {"urls", "authors"}
+    assert {name: project[name] for name in same} == {name: SETTINGS["project"][name] for name in same}
+    text = (tmp_path / "README.md").read_text("utf-8")
+    assert "](https://example.org/a/b/raw/v1/docs/workbench.png)" in text
+    assert "](https://example.org/a/b/blob/v1/docs/probe.md)" in text
+    assert re.findall(r"\]\((?!https:)[^)]*\)", text) == []
+    with pytest.raises(ValueError, match=r"project\.urls"):
+        release.prepare(tmp_path, "https://example.org/a/b", "v1")
 
 
 def test_the_action_calls_a_command_that_exists(capsys):

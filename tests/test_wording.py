@@ -125,8 +125,6 @@ DATA = (
     "benchmarks/field/corpus/",  # rows
     "workbench/probes/shapes.py",
     "workbench/probes/completion_forms.py",  # texts of rows
-    "workbench/probes/shapes.py",
-    "workbench/probes/completion_forms.py",
     "workbench/judges/kinds/binary.py",  # what judges are sent
     "workbench/judges/kinds/pairwise.py",
     "workbench/core/display_html.py",  # a stylesheet

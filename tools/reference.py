@@ -73,7 +73,7 @@ def write_pages(folder: Path) -> None:
         old.unlink()
     pages = []
     for title, names in grouped_names().items():
-        page = re.sub(r"\W+", "-", title.lower())
+        page = _page_name(title)
         pages.append(page)
         parts = [_heading(title, "=")]
         for name in names:
@@ -87,6 +87,38 @@ def write_pages(folder: Path) -> None:
     listed = "\n".join(f"   {page}" for page in pages)
     index = f"{_heading('Reference', '=')}\n\nEvery public name, from its docstring.\n\n.. toctree::\n\n{listed}\n"
     (folder / "index.rst").write_text(index, encoding="utf-8")
+
+
+def reference_markdown() -> dict[str, str]:
+    """Pages of the reference as Markdown, from their names to their text: signatures and docstrings as they are written."""
+    pages = {}
+    for title, names in grouped_names().items():
+        parts = [
+            f"# {title}",
+            "Signatures and docstrings of " + ", ".join(f"`{name}`" for name in names) + ".",
+        ]
+        for name in names:
+            value = getattr(wb, name)
+            members = _members(value) if isinstance(value, types.ModuleType) else []
+            parts += _entry(name, value)
+            for one in members:
+                parts += _entry(f"{name}.{one}", getattr(value, one))
+        pages[f"reference/{_page_name(title)}"] = "\n\n".join(parts) + "\n"
+    return pages
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    """A heading, the signature if there is one, and the docstring in a block, which keeps its lines."""
+    try:
+        signature = f"{inspect.signature(value)}" if callable(value) else ""
+    except (TypeError, ValueError):
+        signature = ""
+    text = _cell(value) if isinstance(value, dict) else inspect.getdoc(value) or ""
+    return [f"## wb.{name}", f"````text\n{name}{signature}\n\n{text}\n````"]
+
+
+def _page_name(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower())
 
 
 def _module(module: types.ModuleType) -> list[str]:
