@@ -1,4 +1,4 @@
-"""Rows whose prompts and completions are inside the objects of a column: mapped by a dotted path, or found by their names."""
+"""Rows whose prompts and completions are inside the objects of a column, or under names with a prefix: mapped by a path, or found by their names."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pandas as pd
 
 from workbench.core.errors import SamplesError
 from workbench.data.samples.column_errors import UnmappedError
-from workbench.data.samples.column_names import USABLE
+from workbench.data.samples.column_names import USABLE, is_name_of
 from workbench.data.samples.columns import recognise
+from workbench.data.samples.old_grades import column_scores
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.shaped_rows import Columns, as_column, records, unique_names
 from workbench.data.samples.shapes import LOOKED_AT, at, from_json, shape_of
@@ -38,6 +39,8 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     names = unique_names(frame.columns)
     if len(set(map(str, frame.columns))) < len(names) or not len(frame):
         return loaded, ()
+    if (task := _without_prefixes(loaded, frame)) is not None:
+        return task
     first = list(records(frame.head(LOOKED_AT), names))
     lacking, used = _lacking(names, first)
     if not lacking or shape_of(names, first) is not None:
@@ -70,6 +73,49 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
         for name, keys in found.items()
     ]
     return replace(loaded, frame=own), tuple(notes)
+
+
+_PREFIXES: Mapping[str, tuple[str, str, str]] = {
+    "Toloka": ("INPUT:", "OUTPUT:", "ASSIGNMENT:"), "Mechanical Turk": ("Input.", "Answer.", "HITId"),
+}  # fmt: skip
+"""Platforms of annotators, with the prefixes of what the annotators got and of what they returned, and the start of another column."""
+_SIDES = {"left": "response_a", "right": "response_b"}
+"""Names of two completions of which an annotator chooses one."""
+
+
+def _without_prefixes(loaded: Loaded, frame: pd.DataFrame) -> tuple[Loaded, tuple[str, ...]] | None:
+    """The rows of a platform of annotators with plain names of what they got, and what they returned as old scores; None for others."""
+    names = list(map(str, frame.columns))
+    for platform, (given, returned, other) in _PREFIXES.items():
+        inputs = {name: name.removeprefix(given) for name in names if name.startswith(given)}
+        outputs = {name: name.removeprefix(returned) for name in names if name.startswith(returned)}
+        if inputs and outputs and any(name.startswith(other) for name in names):
+            return _of_annotators(loaded, frame, inputs, outputs, platform)
+    return None
+
+
+def _of_annotators(
+    loaded: Loaded, frame: pd.DataFrame, inputs: Mapping[str, str], outputs: Mapping[str, str], platform: str
+) -> tuple[Loaded, tuple[str, ...]]:
+    is_pair = set(_SIDES) <= set(inputs.values())
+    renamed = {name: _SIDES.get(own, own) if is_pair else own for name, own in inputs.items()}
+    has_completion = is_pair or any(is_name_of("completion", own) for own in renamed.values())
+    own, scores, winners = frame, dict(loaded.old), list[str]()
+    for name, returned in outputs.items():
+        cells = frame[name]
+        verdicts = {str(cell).strip().casefold() for cell in cells if not is_missing(cell)}
+        is_written = not has_completion and is_name_of("completion", returned)
+        renamed[name] = returned if is_written else f"annotator.{returned}"
+        if is_pair and verdicts <= {*_SIDES, "tie", "both", "equal", "same", "none", ""}:
+            own = own.assign(**{name: [_SIDES.get(str(cell).strip().casefold(), cell) for cell in cells]})
+            renamed[name] = "winner" if not winners else renamed[name]
+            winners.append(name)
+        elif not is_written:
+            scores |= column_scores({returned: cells})
+    taken = [name for name in map(str, frame.columns) if name not in renamed]
+    renamed = {name: new for name, new in renamed.items() if new not in taken}
+    note = f"rows of {platform}: read {_listed(list(renamed))} as {_listed(list(renamed.values()))}; a row per annotator"
+    return replace(loaded, frame=own.rename(columns=renamed), old=scores), (note,)
 
 
 _TYPES = frozenset({"S", "N", "BOOL", "NULL"})

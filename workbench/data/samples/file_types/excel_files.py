@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from importlib.util import find_spec
 from io import BytesIO
@@ -10,6 +11,7 @@ import pandas as pd
 
 from workbench.core.errors import SamplesError
 from workbench.data.samples.file_types import reader
+from workbench.data.samples.file_types.delimited import MAX_ABOVE, above_header, header_place
 from workbench.data.samples.source_file import Loaded, SourceFile
 
 
@@ -69,5 +71,27 @@ def read_excel(file: SourceFile) -> Loaded:
             "several sheets have rows", where=str(file.path), found=", ".join(map(repr, full)), expected="one sheet with rows",
             hint=f"pass one: wb.read_samples(pandas.read_excel(path, sheet_name={next(iter(full))!r}))",
         )  # fmt: skip
-    frame = next(iter(full.values()), next(iter(sheets.values())))
-    return Loaded(frame.astype(object).where(frame.notna(), None))
+    frame, notes = _below_title(next(iter(full.values()), next(iter(sheets.values()))))
+    return Loaded(frame.astype(object).where(frame.notna(), None), notes=notes)
+
+
+_UNNAMED = re.compile(r"Unnamed: \d+")
+"""Names that pandas gives to columns without one."""
+
+
+def _below_title(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows below a title, or below empty lines, with their names, and a note; unchanged without such lines."""
+    first = [None if _UNNAMED.fullmatch(str(name)) else name for name in frame.columns]
+    place = header_place([first, *frame.head(MAX_ABOVE).to_numpy(object).tolist()])
+    if not place:
+        return frame, ()
+    names = frame.iloc[place - 1]
+    kept = [
+        number
+        for number, name in enumerate(names)
+        if not pd.isna(name) or frame.iloc[place:, number].notna().any()
+    ]
+    below = frame.iloc[place:, kept].reset_index(drop=True)
+    return below.set_axis(
+        ["" if pd.isna(names.iloc[number]) else str(names.iloc[number]) for number in kept], axis=1
+    ), above_header(place)

@@ -1,4 +1,4 @@
-"""Logs of chats, coding agents and model servers: Codex, SWE-agent, character chats, Bedrock, llama.cpp, groups of conversations."""
+"""Logs of chats, coding agents and model servers: Codex, SWE-agent, character chats, LM Studio, LibreChat, Bedrock, llama.cpp, groups of conversations."""
 
 from __future__ import annotations
 
@@ -56,6 +56,97 @@ def character_chat(row: Row) -> ShapedRow:
         for one in row["messages"]
     ]
     return ShapedRow(messages=chat, columns={"character": first_of(row, "character_name", "name")})
+
+
+def _shown_version(message: Row) -> dict[str, Any] | None:
+    """The turn of the version that is shown; None for one without a role."""
+    versions = objects(message.get("versions"))
+    place = message.get("currentlySelected")
+    shown = versions[place] if isinstance(place, int) and 0 <= place < len(versions) else versions[0]
+    steps = [one for one in objects(shown.get("steps")) if at(one, "style.type") != "thinking"]
+    parts = [
+        part
+        for one in (steps or [shown])
+        for part in objects(one.get("content"))
+        if part.get("type") == "text"
+    ]
+    content = (
+        shown.get("content")
+        if isinstance(shown.get("content"), str)
+        else "\n".join(str(part.get("text")) for part in parts)
+    )
+    return {"role": shown["role"], "content": content} if shown.get("role") else None
+
+
+@shape(
+    "LM Studio chats", "messages.0.versions.0.role",
+    example={"name": "c", "messages": [{"versions": [{"type": "singleStep", "role": "user", "content": [{"type": "text", "text": "2+2?"}]}], "currentlySelected": 0}, {"versions": [{"type": "multiStep", "role": "assistant", "steps": [{"type": "contentBlock", "content": [{"type": "text", "text": "4"}]}]}], "currentlySelected": 0}]},
+    takes="one row per chat: of each message the version that is shown, without its thinking",
+)  # fmt: skip
+def studio_chat(row: Row) -> ShapedRow:
+    """A chat of LM Studio."""
+    fields = objects(at(row, "perChatPredictionConfig.fields"))
+    prompts = [one.get("value") for one in fields if one.get("key") == "llm.prediction.systemPrompt"]
+    turns = [_shown_version(one) for one in objects(row["messages"]) if objects(one.get("versions"))]
+    return ShapedRow(
+        messages=[turn for turn in turns if turn], system=next(filter(None, [*prompts, row.get("systemPrompt")]), None),
+        columns={name: value for name, value in {"name": row.get("name"), "model": at(row, "lastUsedModel.identifier")}.items() if value},
+    )  # fmt: skip
+
+
+@document("LibreChat export")
+def libre_export(value: Row) -> list[Any] | None:
+    """The messages of a conversation, also of its tree, each with the id of the one that it replies to."""
+    found = value.get("messagesTree", value.get("messages"))
+    roots = objects(found if isinstance(found, list) else at(found, "children"))
+    if not roots or not has(value, "conversationId") or "isCreatedByUser" not in roots[0]:
+        return None
+    flat: list[Any] = []
+    waiting = [(root, root.get("parentMessageId")) for root in roots[::-1]]
+    while waiting:
+        message, parent = waiting.pop()
+        flat.append({**without(message, "children"), "parentMessageId": parent})
+        waiting += [(reply, message.get("messageId")) for reply in objects(message.get("children"))[::-1]]
+    return [{"conversationId": value["conversationId"], **message} for message in flat]
+
+
+_TRUE = (True, "true", "True", "TRUE")
+
+
+def _by_last_reply(rows: list[Row]) -> list[Row]:
+    """One object for each message without replies: the messages from the first one to it."""
+    known = {
+        str(row["messageId"]): row for row in rows if has(row, "messageId") and row.get("error") not in _TRUE
+    }
+    parents = {str(row.get("parentMessageId")) for row in known.values()}
+    found: list[Row] = []
+    for name, last in known.items():
+        if name in parents:
+            continue
+        branch, place = list[Row](), name
+        while place in known and len(branch) < len(known):
+            branch.append(known[place])
+            place = str(known[place].get("parentMessageId"))
+        found.append({**without(last, "text", "content"), "branch": branch[::-1], "text": ""})
+    return found
+
+
+@shape(
+    "LibreChat messages", "isCreatedByUser", "messageId", "parentMessageId", "text|content", prepare=_by_last_reply,
+    example={"messageId": "a", "parentMessageId": "0", "isCreatedByUser": True, "sender": "User", "text": "2+2?"},
+    takes="a row per message without replies: the messages from the first one to it, by parentMessageId",
+)  # fmt: skip
+def libre_branch(row: Row) -> ShapedRow:
+    """A branch of a conversation."""
+    chat = [
+        {"role": "user" if one.get("isCreatedByUser") in _TRUE else "assistant", "content": one.get("text") or one.get("content")}
+        for one in row["branch"]
+    ]  # fmt: skip
+    return ShapedRow(
+        messages=chat,
+        id=row.get("messageId"),
+        columns={name: row[name] for name in ("conversationId", "model") if has(row, name)},
+    )
 
 
 @document("text-generation-webui history")

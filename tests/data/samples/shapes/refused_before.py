@@ -1,0 +1,141 @@
+"""Shapes of model APIs, of platforms of annotators, of chat apps and of spreadsheets with a title, which had been refused by name."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+
+from tests.data.samples.shapes.catalogue import (
+    ONE,
+    PAIR,
+    SAID,
+    USER,
+    WITH_REFERENCE,
+    A,
+    B,
+    Held,
+    Q,
+    R,
+    csv,
+    doc,
+    jsonl,
+)
+
+
+def ai21(*texts: str) -> dict:
+    return {"id": "j", "prompt": {"text": Q, "tokens": []}, "completions": [{"data": {"text": one, "tokens": []}, "finishReason": {"reason": "stop"}} for one in texts]}  # fmt: skip
+
+
+def watsonx(text: str) -> dict:
+    return {"model_id": "m", "results": [{"generated_text": text, "generated_token_count": 5, "input_token_count": 9, "stop_reason": "eos_token"}]}  # fmt: skip
+
+
+APIS = {
+    "AI21 responses": Held(jsonl(ai21(A)), ONE),
+    "AI21 responses with several completions": Held(jsonl(ai21(A, B)), PAIR, groups=1),
+    "AI21 response next to a prompt": Held(jsonl({"prompt": Q, "response": ai21(A)}), ONE),
+    "watsonx responses next to their input": Held(jsonl({"input": Q, **watsonx(A)}), ONE),
+    "watsonx responses in a column": Held(jsonl({"question": Q, "response": watsonx(A), "expected": R}), WITH_REFERENCE),
+    "Cohere generations": Held(jsonl({"id": "c", "prompt": Q, "generations": [{"id": "g", "text": A, "finish_reason": "COMPLETE"}]}), ONE),
+    "results of a search are no completion": Held(jsonl({"query": Q, "results": [{"text": A, "url": "u"}]}), refused=("completion",)),
+}  # fmt: skip
+
+
+def episode(*said: dict, name: str = "t:0") -> dict:
+    trajectories = [
+        {"uid": str(at), "name": "solver", "task": None, "reward": float(one is SAID), "info": {}, "steps": [{"chat_completions": [USER, one], "observation": Q, "thought": "", "action": None, "model_response": one["content"], "reward": 0.0, "done": True}]}
+        for at, one in enumerate(said)
+    ]  # fmt: skip
+    return {"id": name, "task": {"question": Q, "ground_truth": R}, "termination_reason": "env_done", "is_correct": True, "trajectories": trajectories, "metrics": {"n": 1}, "info": {}}  # fmt: skip
+
+
+WRONG = {"role": "assistant", "content": B}
+EPISODES = {
+    "rLLM episodes": Held(jsonl(episode(SAID), episode(WRONG, name="t:1")), [(Q, A, R), (Q, B, R)], groups=1, old={"reward": [1.0, 0.0], "is_correct": [1.0, 1.0], "n": [1.0, 1.0]}),
+    "rLLM episodes of several trajectories": Held(jsonl(episode(SAID, WRONG)), [(Q, A, R), (Q, B, R)], groups=1),
+    "rLLM steps without messages": Held(
+        jsonl({"id": "t:0", "task": {"question": Q}, "is_correct": False, "trajectories": [{"name": "a", "reward": None, "steps": [{"chat_completions": [], "observation": Q, "model_response": A}]}]}),
+        ONE, old={"is_correct": [0.0]},
+    ),
+}  # fmt: skip
+
+
+def version(role: str, text: str) -> dict:
+    if role == "user":
+        return {"type": "singleStep", "role": role, "content": [{"type": "text", "text": text}]}
+    steps = [
+        {"type": "contentBlock", "style": {"type": "thinking"}, "content": [{"type": "text", "text": "Hm."}]},
+        {"type": "contentBlock", "content": [{"type": "text", "text": text}], "genInfo": {}},
+    ]
+    return {"type": "multiStep", "role": role, "senderInfo": {"senderName": "m"}, "steps": steps}
+
+
+STUDIO = {
+    "name": "c", "createdAt": 1, "systemPrompt": "", "perChatPredictionConfig": {"fields": [{"key": "llm.prediction.systemPrompt", "value": "Be brief."}]},
+    "messages": [{"versions": [version("user", Q)], "currentlySelected": 0}, {"versions": [version("assistant", B), version("assistant", A)], "currentlySelected": 1}],
+}  # fmt: skip
+
+
+def message(name: str, before: str, said: str, **more) -> dict:
+    is_user = said == Q
+    return {"messageId": name, "parentMessageId": before, "isCreatedByUser": is_user, "sender": "User" if is_user else "GPT-4", "text": said, "error": False, **more}  # fmt: skip
+
+
+LIBRE = {
+    "conversationId": "c",
+    "endpoint": "openAI",
+    "title": "t",
+    "exportAt": "x",
+    "branches": True,
+    "recursive": False,
+}
+BRANCHES = [message("1", "0", Q), message("2", "1", A), message("3", "1", B)]
+TREE = [{**BRANCHES[0], "children": [{**BRANCHES[1], "children": []}, {**BRANCHES[2], "children": []}]}]
+PARTS = [
+    BRANCHES[0],
+    message("2", "1", "", content=[{"type": "think", "think": "Hm."}, {"type": "text", "text": A}]),
+]
+
+CHAT_APPS = {
+    "LM Studio chat": Held(doc(STUDIO), ONE, roles=["system", "user", "assistant"]),
+    "LibreChat export": Held(doc({**LIBRE, "messages": BRANCHES[:2]}), ONE, roles=["user", "assistant"]),
+    "LibreChat export with branches": Held(doc({**LIBRE, "messages": BRANCHES}), PAIR, groups=1),
+    "LibreChat export as a tree": Held(doc({**LIBRE, "recursive": True, "messages": TREE}), PAIR, groups=1),
+    "LibreChat export as messagesTree": Held(doc({**LIBRE, "recursive": True, "messagesTree": TREE}), PAIR, groups=1),
+    "LibreChat export with parts": Held(doc({**LIBRE, "messages": PARTS}), ONE),
+    "LibreChat export with an error": Held(doc({**LIBRE, "messages": [*BRANCHES[:2], message("3", "1", "503", error=True)]}), ONE),
+    "LibreChat export as CSV": Held(
+        csv(f"sender,text,isCreatedByUser,error,unfinished,messageId,parentMessageId,createdAt\nUser,{Q},true,false,false,1,0,t\nGPT-4,{A},false,false,false,2,1,t\n"), ONE, roles=["user", "assistant"]
+    ),
+}  # fmt: skip
+
+
+ANNOTATORS = {
+    "Toloka side by side": Held(
+        csv(f"INPUT:prompt\tINPUT:left\tINPUT:right\tOUTPUT:result\tGOLDEN:result\tASSIGNMENT:worker_id\n{Q}\t{A}\t{B}\tright\t\tw\n", "x.tsv"), PAIR, chosen=[False, True], groups=1, said=("Toloka",),
+    ),
+    "Toloka ratings": Held(csv(f"INPUT:question\tINPUT:response\tOUTPUT:quality\tASSIGNMENT:worker_id\n{Q}\t{A}\t4\tw\n", "x.tsv"), ONE, old={"quality": [4.0]}),
+    "Toloka without a completion": Held(csv(f"INPUT:question\tOUTPUT:topic\tASSIGNMENT:worker_id\n{Q}\trivers of Europe\tw\n", "x.tsv"), refused=("completion", "generate them")),
+    "Mechanical Turk ratings": Held(csv(f"HITId,WorkerId,Input.prompt,Input.response,Answer.rating\nh,w,{Q},{A},4\n"), ONE, old={"rating": [4.0]}),
+    "Mechanical Turk texts": Held(csv(f"HITId,WorkerId,Input.prompt,Answer.response\nh,w,{Q},{A}\n"), ONE),
+}  # fmt: skip
+
+
+def workbook(*rows: list) -> tuple[str, bytes]:
+    content = io.BytesIO()
+    pd.DataFrame(rows).to_excel(content, index=False, header=False)
+    return "x.xlsx", content.getvalue()
+
+
+TITLES = {
+    "a title above the header": Held(csv(f"Results of run 7\n\nprompt,response\n{Q},{A}\n"), ONE, said=("skipped 1 line above the header",)),
+    "a title next to empty cells": Held(csv(f"Results;;\n;;\nPrompt;Response;Score\n{Q};{A};0,5\n"), ONE, old={"Score": [0.5]}, said=("skipped 2 lines",)),
+    "a title above semicolons": Held(csv(f"Results of run 7\nPrompt;Response\n{Q};{A}\n"), ONE),
+    "a column of prompts with a comma": Held(csv("prompt\nHello, response\nHi, there\n"), refused=("another number of cells",)),
+    "a title in a workbook": Held(workbook(["Results of run 7", None], [None, None], ["Prompt", "Response"], [Q, A]), ONE, said=("skipped 2 lines above the header",)),
+    "empty cells around the rows of a workbook": Held(workbook([None, None, None], [None, "Prompt", "Response"], [None, Q, A]), ONE),
+    "a header of two lines": Held(csv(f",Model,,\nprompt,response,score,note\n{Q},{A},1,\n"), ONE, old={"score": [1.0]}),
+}  # fmt: skip
+
+REFUSED_BEFORE = {**APIS, **EPISODES, **CHAT_APPS, **ANNOTATORS, **TITLES}
