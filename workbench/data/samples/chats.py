@@ -267,7 +267,14 @@ def _named(message: Mapping[str, Any]) -> list[Any]:
     """A message with a role."""
     named = {**message, "role": _speaker(message["role"])}
     if "content" not in message:
-        parts = next((message[key] for key in ("parts", "message", "text", "prompt") if key in message), None)
+        parts = next(
+            (
+                message[key]
+                for key in ("parts", "contentParts", "message", "text", "prompt")
+                if key in message
+            ),
+            None,
+        )
         named["content"] = parts
     content = named["content"]
     if isinstance(content, Mapping) and ("type" in content or isinstance(content.get("text"), str)):

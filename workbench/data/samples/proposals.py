@@ -162,6 +162,18 @@ def column_by_terms(role: str, names: Sequence[str], peek: Peek) -> str | None:
     return None if is_tied else found[0]
 
 
+def is_made_by_model(name: str) -> bool:
+    """Whether a name with a number, such as `r1_solution_2`, is of a completion and its writer, and not of a reference."""
+    words = _words_in_order(name)
+    noun = words[-1].removesuffix("s") if words else ""
+    others = set(words[:-1])
+    return (
+        noun in _NOUNS["completion"]
+        and bool(others)
+        and not others & (_NEVER | _WORDS["reference"] | _WORDS["prompt"])
+    )
+
+
 def _last_term(name: str) -> str:
     """The last term of a name, in the singular; "" if it has none."""
     return ["", *_words_in_order(name)][-1].removesuffix("s")

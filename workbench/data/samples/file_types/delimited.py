@@ -71,7 +71,8 @@ MAX_ABOVE = 10
 def header_place(records: Sequence[Sequence[Any]]) -> int:
     """The place of the header among the first records: below lines with at most one cell each, such as a title.
 
-    Only if its names are those of known roles and all different; else 0. A single word without further cells is a header itself.
+    Also below a line that has no name for some of the columns, if it has one for each. Only if its names are those of known roles
+    and all different; else 0. A single word without further cells is a header itself.
 
     Args:
         records: The first records, of cells that may be missing or blank.
@@ -79,18 +80,26 @@ def header_place(records: Sequence[Sequence[Any]]) -> int:
     for place, record in enumerate(records):
         names = [str(cell).strip() for cell in record if not is_missing(cell) and str(cell).strip()]
         if len(names) > 1:
+            below = (
+                [str(cell).strip() for cell in records[place + 1] if not is_missing(cell)]
+                if place + 1 < len(records)
+                else []
+            )
+            if len(names) < len(record) == len(set(below) - {""}) and _have_roles(
+                below, ("prompt", "completion")
+            ):
+                return place + 1
             return place if place and len(set(names)) == len(names) and _have_roles(names) else 0
         if len(record) == 1 and names and " " not in names[0]:
             return 0
     return 0
 
 
-def _have_roles(names: Sequence[str]) -> bool:
+def _have_roles(names: Sequence[str], needs: Sequence[str] = ()) -> bool:
     try:
-        recognise(names)
+        return set(needs) <= recognise(names).keys()
     except SamplesError:
         return False
-    return True
 
 
 def above_header(n_lines: int) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.data.samples.chats import is_dialogue, turns_of_texts
@@ -14,6 +15,7 @@ from workbench.data.samples.shapes import (
     first_of,
     from_json,
     has,
+    items,
     objects,
     shape,
     without,
@@ -113,40 +115,73 @@ def libre_export(value: Row) -> list[Any] | None:
 _TRUE = (True, "true", "True", "TRUE")
 
 
+_ID, _PARENT = (
+    ("messageId", "id", "uuid", "message_id"),
+    ("parentMessageId", "parentId", "parent", "parent_id"),
+)
+
+
+def _is_of_user(message: Row) -> bool:
+    return (
+        message["isCreatedByUser"] in _TRUE if "isCreatedByUser" in message else message.get("role") == "user"
+    )
+
+
+def _branch_to(known: Mapping[str, Row], last: str) -> list[dict[str, Any]]:
+    """The turns from the first message to one, by their parents."""
+    branch = list[Row]()
+    while last in known and len(branch) < len(known):
+        branch.append(known[last])
+        last = str(first_of(known[last], *_PARENT))
+    return [
+        {
+            "role": one["role"] if "role" in one else "user" if _is_of_user(one) else "assistant",
+            "content": one.get("text") or one.get("content"),
+        }
+        for one in branch[::-1]
+    ]
+
+
 def _by_last_reply(rows: list[Row]) -> list[Row]:
     """One object for each message without replies: the messages from the first one to it."""
-    known = {
-        str(row["messageId"]): row for row in rows if has(row, "messageId") and row.get("error") not in _TRUE
-    }
-    parents = {str(row.get("parentMessageId")) for row in known.values()}
-    found: list[Row] = []
-    for name, last in known.items():
-        if name in parents:
-            continue
-        branch, place = list[Row](), name
-        while place in known and len(branch) < len(known):
-            branch.append(known[place])
-            place = str(known[place].get("parentMessageId"))
-        found.append({**without(last, "text", "content"), "branch": branch[::-1], "text": ""})
-    return found
+    said = [row for row in rows if first_of(row, *_ID) is not None and row.get("error") not in _TRUE]
+    known = {str(first_of(row, *_ID)): row for row in said if "role" in row or "isCreatedByUser" in row}
+    parents = {str(first_of(row, *_PARENT)) for row in known.values()}
+    return [
+        {**without(last, "children"), "branch": _branch_to(known, name), "id": name}
+        for name, last in known.items()
+        if name not in parents
+    ]
+
+
+def _are_linked(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether a message has the id of another one as its parent."""
+    names = {str(first_of(row, *_ID)) for row in rows}
+    return any(str(first_of(row, *_PARENT)) in names for row in rows)
 
 
 @shape(
-    "LibreChat messages", "isCreatedByUser", "messageId", "parentMessageId", "text|content", prepare=_by_last_reply,
+    "messages by parent, a row each", "|".join(_ID), "|".join(_PARENT), "isCreatedByUser|role", "text|content", prepare=_by_last_reply, fits=_are_linked,
     example={"messageId": "a", "parentMessageId": "0", "isCreatedByUser": True, "sender": "User", "text": "2+2?"},
-    takes="a row per message without replies: the messages from the first one to it, by parentMessageId",
+    takes="a row per message without replies: the messages from the first one to it (LibreChat, llama.cpp and others)",
 )  # fmt: skip
-def libre_branch(row: Row) -> ShapedRow:
+def linked_branch(row: Row) -> ShapedRow:
     """A branch of a conversation."""
-    chat = [
-        {"role": "user" if one.get("isCreatedByUser") in _TRUE else "assistant", "content": one.get("text") or one.get("content")}
-        for one in row["branch"]
-    ]  # fmt: skip
     return ShapedRow(
-        messages=chat,
-        id=row.get("messageId"),
-        columns={name: row[name] for name in ("conversationId", "model") if has(row, name)},
-    )
+        messages=row["branch"], id=row["id"], columns={name: row[name] for name in ("conversationId", "convId", "model") if has(row, name)}
+    )  # fmt: skip
+
+
+@shape(
+    "Open WebUI chats", "chat.history.messages", "chat.history.currentId",
+    example={"id": "c", "chat": {"history": {"currentId": "b", "messages": {"a": {"id": "a", "parentId": None, "role": "user", "content": "2+2?"}, "b": {"id": "b", "parentId": "a", "role": "assistant", "content": "4"}}}}},
+    takes="one row per chat: the messages from the first one to currentId",
+)  # fmt: skip
+def webui_chat(row: Row) -> ShapedRow:
+    """The branch of a chat that was shown last."""
+    known = dict(items(at(row, "chat.history.messages")))
+    chat = _branch_to(known, str(at(row, "chat.history.currentId"))) or objects(at(row, "chat.messages"))
+    return ShapedRow(messages=chat or None, id=row.get("id"), columns={"title": row.get("title")})
 
 
 @document("text-generation-webui history")
