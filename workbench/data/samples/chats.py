@@ -18,8 +18,8 @@ MESSAGE_ROLES = frozenset({"assistant", "developer", "system", "tool", "user"})
 
 _SPEAKERS = {
     **{role: role for role in MESSAGE_ROLES},
-    **dict.fromkeys(("human", "prompter", "customer"), "user"),
-    **dict.fromkeys(("agent", "ai", "bot", "chatbot", "gpt", "model"), "assistant"),
+    **dict.fromkeys(("human", "prompter", "customer", "usermessage"), "user"),
+    **dict.fromkeys(("agent", "ai", "apimessage", "bot", "chatbot", "gpt", "model"), "assistant"),
     **dict.fromkeys(("observation", "tool_response", "tool_result"), "tool"),
 }
 """Speaker name in lower case to the role of OpenAI's messages."""

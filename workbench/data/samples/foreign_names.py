@@ -20,19 +20,19 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     _QUESTION: (
         "frage", "eingabe", "anfrage", "aufgabe", "pregunta", "consulta", "entrada", "pergunta", "domanda", "richiesta", "questione", "vraag",
         "requete", "consigne", "invite", "pytanie", "zapytanie", "вопрос", "запрос", "задание", "промпт", "soru", "питання",
-        "问题", "提示词", "提示", "输入", "指令", "問題", "質問", "入力", "指示", "질문", "입력",
+        "fraga", "sporgsmal", "sporsmal", "kysymys", "otazka", "dotaz", "السؤال", "سؤال", "问题", "提示词", "提示", "输入", "指令", "問題", "質問", "入力", "指示", "질문", "입력",
     ),
     _ANSWER: (
         "antwort", "ausgabe", "respuesta", "salida", "resposta", "saida", "risposta", "antwoord", "reponse", "sortie", "odpowiedz",
-        "ответ", "вывод", "cevap", "yanit", "відповідь", "回答", "答案", "输出", "回复", "出力", "応答", "답변", "응답", "출력",
+        "svar", "vastaus", "odpoved", "الإجابة", "إجابة", "الجواب", "ответ", "вывод", "cevap", "cevabi", "yaniti", "yanit", "відповідь", "回答", "答案", "输出", "回复", "出力", "応答", "답변", "응답", "출력",
     ),
     _MODEL: (
-        "modell", "modells", "modelo", "modele", "modello", "modelu", "модели", "модель", "нейросети", "generada", "generado", "generee", "generata",
+        "model", "ai", "bot", "chatbot", "gpt", "llm", "النموذج", "modell", "modells", "modellens",  "modelo", "modele", "modello", "modelu", "модели", "модель", "нейросети", "generada", "generado", "generee", "generata",
         "generiert", "generierte", "gerada", "模型", "生成", "モデル", "모델", "ki", "ia",
     ),
     _EXPECTED: (
         "erwartet", "erwartete", "richtige", "korrekte", "referenz", "musterantwort", "esperada", "esperado", "correcta", "correcto", "referencia",
-        "correta", "attendue", "attendu", "correcte", "attesa", "corretta", "verwacht", "verwachte", "juiste", "oczekiwana", "poprawna",
+        "correta", "attendue", "attendu", "correcte", "attesa", "corretta", "forventet", "forvantat", "ocekavana", "odotettu", "الصحيحة", "المتوقعة", "المرجعية", "verwacht", "verwachte", "juiste", "oczekiwana", "poprawna",
         "ожидаемый", "правильный", "эталонный", "эталон", "beklenen", "dogru", "очікувана", "参考", "标准", "正确", "期望", "期待", "正解", "模範",
         "정답", "기대", "예상",
     ),

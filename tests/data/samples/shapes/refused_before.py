@@ -179,4 +179,21 @@ STRUCTURE = {
 }  # fmt: skip
 """Of a set of 73 with these, before any change 69 were read right or refused with the way out, one wrongly without a word."""
 
-REFUSED_BEFORE = {**APIS, **EPISODES, **CHAT_APPS, **ANNOTATORS, **TITLES, **LANGUAGES, **STRUCTURE}
+LATER = {
+    "Dutch names": Held(csv(f"Vraag;Antwoord van het model;Verwacht antwoord\n{Q};{A};{R}\n"), WITH_REFERENCE),
+    "Turkish names": Held(csv(f"Soru,Model Cevabı,Doğru Cevap\n{Q},{A},{R}\n"), WITH_REFERENCE),
+    "Korean names": Held(csv(f"질문,모델 답변,정답,점수\n{Q},{A},{R},1\n"), WITH_REFERENCE, old={"score": [1.0]}),
+    "Arabic names": Held(csv(f"السؤال,إجابة النموذج,الإجابة الصحيحة\n{Q},{A},{R}\n"), WITH_REFERENCE),
+    "messages of an app, a row each": Held(
+        doc([{"id": "1", "role": "userMessage", "content": Q, "chatId": "c", "createdDate": "x"}, {"id": "2", "role": "apiMessage", "content": A, "chatId": "c", "createdDate": "y"}]), ONE
+    ),
+    "spans next to their evaluation": Held(csv(f"context.span_id,attributes.input.value,attributes.output.value,label,score,explanation\ns,{Q},{A},factual,1,x\n"), ONE, old={"score": [1.0]}),
+    "logged completions of a batch in one line": Held(
+        jsonl({"step": ["1", "1"], "prompt": [Q, Q], "completion": [A, B], "accuracy_reward": [1.0, 0.0], "advantage": [0.7, -0.7]}), PAIR, groups=1, old={"accuracy_reward": [1.0, 0.0]},
+    ),
+    "an extracted prediction next to the output": Held(jsonl({"question": Q, "model_output": A, "prediction": "4"}), ONE, said=("was extracted from it",)),
+    "a prediction next to a short output": Held(jsonl({"question": Q, "model_output": "ok", "prediction": A}), ONE),
+}  # fmt: skip
+"""Of a further set of 51 with these, before any change 47 were read right or refused with the way out, one wrongly without a word."""
+
+REFUSED_BEFORE = {**LATER, **APIS, **EPISODES, **CHAT_APPS, **ANNOTATORS, **TITLES, **LANGUAGES, **STRUCTURE}

@@ -76,8 +76,14 @@ def verifiers_result(row: Row) -> ShapedRow:
     )  # fmt: skip
 
 
+def _are_single(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether a row is one completion, rather than a batch with a list of texts for each column."""
+    cells = [from_json(row.get(name)) for row in rows for name in ("prompt", "completion")]
+    return not all(isinstance(cell, list) and all(isinstance(one, str) for one in cell) for cell in cells)
+
+
 @shape(
-    "TRL logged completions", "prompt", "completion", "advantage", "step",
+    "TRL logged completions", "prompt", "completion", "advantage", "step", fits=_are_single,
     example={"step": 1, "prompt": "2+2?", "completion": "4", "near": 1.0, "advantage": 0.1},
     takes="prompt and completion by their names, one old grader per reward function",
 )  # fmt: skip
