@@ -308,6 +308,24 @@ def test_rows_are_chosen_by_their_columns():
         ForRows(({"when": {}, "grader": "x"},))
 
 
+def test_a_variable_that_became_the_prompt_of_the_rows_chooses_them(tmp_path):
+    """A table's column `input` is the prompt, which the variable `input` of a test means, also in a template."""
+    tests = [
+        {"vars": {"language": name, "input": said}, "assert": [{"type": "not-contains", "value": "{{input}}"}, {"type": "contains", "value": word}]}
+        for name, said, word in (("French", "Hello", "Bonjour"), ("German", "Good day", "Tag"))
+    ]  # fmt: skip
+    (tmp_path / "c.json").write_text(json.dumps({"prompts": ["{{input}}"], "tests": tests}), "utf-8")
+    rows = [
+        {"language": "French", "input": "Hello", "output": "Bonjour"},
+        {"language": "German", "input": "Good day", "output": "Guten Tag"},
+        {"language": "German", "input": "Hello", "output": "Hello"},
+    ]
+    report = wb.load(tmp_path / "c.json").run(rows, progress=False)
+    counts = [(grades.n_scored, grades.n_skipped) for grades in report.grades.values()]
+    assert counts[:2] == [(2, 1), (2, 1)]
+    assert all(report.grades[name].n_failed == 0 for name in report.grades)
+
+
 def test_every_type_is_graded_or_refused():
     """The types of promptfoo's schema are known."""
     assert len(ASSERTIONS) + len(_REFUSED) > 55

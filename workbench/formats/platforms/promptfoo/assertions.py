@@ -149,8 +149,9 @@ def refused(node: Node, kind: str, way: str) -> FormatError:
     """The error of an assertion that cannot be graded here."""
     why, _, step = way.partition("; ")
     return node.refuse(
-        f"promptfoo's assertion {kind!r} cannot be graded here: {why}", found=kind, hint=step or why
-    )
+        f"promptfoo's assertion {kind!r} cannot be graded here: {why}", found=kind,
+        hint=f"remove the assertion to load the others; {step or why}",
+    )  # fmt: skip
 
 
 def _unknown(node: Node, kind: str, base: str) -> FormatError:
