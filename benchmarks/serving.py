@@ -58,7 +58,7 @@ print("serving at http://127.0.0.1:%d;" % listening.getsockname()[1], flush=True
 config = uvicorn.Config(Starlette(routes=routes), log_config=None, access_log=False)
 uvicorn.Server(config).run(sockets=[listening])
 """
-BATCH, AT_ONCE = 512, 50
+BATCH, SMALL_BATCH, AT_ONCE = 512, 64, 50
 HANGING = 4
 MEMORY_ROWS = 200_000
 
@@ -120,11 +120,27 @@ async def ask(
     return taken, time.perf_counter() - start
 
 
-def batches(port: int, count: int = 40) -> float:
+def batches(port: int, count: int = 40, size: int = BATCH) -> float:
     """Rows per second, in batches over two connections."""
-    body = json.dumps({"requests": [row(number) for number in range(BATCH)]}).encode()
-    _, seconds = asyncio.run(ask(port, "/batch_score", [body] * count, 2))
-    return count * BATCH / seconds
+    return count * size / batch_seconds(port, count, size)[1]
+
+
+def batch_seconds(port: int, count: int, size: int) -> tuple[list[float], float]:
+    """Seconds of each batch, and of all, over two connections."""
+    body = json.dumps({"requests": [row(number) for number in range(size)]}).encode()
+    return asyncio.run(ask(port, "/batch_score", [body] * count, 2))
+
+
+def small_batches(port: int, rounds: int, count: int = 400) -> Iterator[str]:
+    """Throughput and latency of batches as trainers send them."""
+    rates, values = list[float](), list[float]()
+    for _ in range(rounds):
+        taken, seconds = batch_seconds(port, count, SMALL_BATCH)
+        rates.append(count * SMALL_BATCH / seconds)
+        values += taken
+    values.sort()
+    p50, p99 = 1000 * values[len(values) // 2], 1000 * values[int(0.99 * len(values))]
+    yield f"batches of {SMALL_BATCH}: workbench {statistics.median(rates):,.0f} rows/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms"
 
 
 def singles(port: int, at_once: int, count: int) -> tuple[float, float, float]:
@@ -237,13 +253,15 @@ def main() -> None:
         bare.write_text(BASE, "utf-8")
         command = ["-m", "workbench", "serve", str(graders), "--port", "0"]
         base, _ = stack.enter_context(serving([str(bare)], Path(folder) / "base.log"))
+        start = time.perf_counter()
         ours, process = stack.enter_context(serving(command, Path(folder) / "ours.log"))
+        print(f"workbench serve: ready after {time.perf_counter() - start:.2f} s")
         if settings.hostile is not None:
             print(*beside_hostile(ours, rounds, names=settings.hostile))
             return
         for lines in (
-            throughput(base, ours, rounds), latency(base, ours, rounds), beside_hanging(ours, rounds),
-            memory(ours, process), beside_hostile(ours, rounds),
+            throughput(base, ours, rounds), small_batches(ours, rounds), latency(base, ours, rounds),
+            beside_hanging(ours, rounds), memory(ours, process), beside_hostile(ours, rounds),
         ):  # fmt: skip
             for line in lines:
                 print(line, flush=True)

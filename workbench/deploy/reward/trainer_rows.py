@@ -194,6 +194,8 @@ def thread_of(prompt: Any, completion: Any, metadata: Any) -> StringThread:
         raise ValueError(f"the conversation has {len(messages):,} turns; expected at most {MAX_TURNS:,}")
     thread = StringThread.from_messages(messages, metadata)
     turns, _, calls, tools, answers = thread.to_wire()
+    if calls is None and tools is None:
+        return thread
     # Each turn's calls alone: `plain` would turn the indices of the turns into text.
     plain_calls = {turn: plain(turn_calls) for turn, turn_calls in (calls or {}).items()} or None
     return StringThread.from_wire((turns, metadata, plain_calls, plain(tools), answers))
@@ -204,6 +206,8 @@ def _messages(value: Any, role: str) -> list[Any]:
         return []
     if isinstance(value, str):
         return [{"role": role, "content": value}]
+    if isinstance(value, list):  # before the abstract types, whose check takes longer than the rest
+        return value
     if isinstance(value, Mapping):
         return [value]
     if isinstance(value, Sequence) or hasattr(value, "tolist"):

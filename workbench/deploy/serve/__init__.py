@@ -243,7 +243,7 @@ async def _not_allowed(_: Any, error: Any) -> None:
 _SWITCH_SECONDS = 0.0001
 """Seconds for which a Python thread blocks the others. The usual 5 ms would delay every transfer between the threads of the
 server and of the sandbox, and each step while a large body is parsed on another thread."""
-_COLLECT_SECONDS, _COLLECT_LATEST_SECONDS = 30.0, 300.0
+_COLLECT_SECONDS, _COLLECT_LATEST_SECONDS = 5.0, 300.0
 """Seconds between two garbage collections of all generations: when no large request is in memory, and the maximum."""
 _NEVER = 1_000_000
 """Python's own collection threshold, too high to be reached: a collection in the middle of a large body takes 0.2 s."""
