@@ -308,6 +308,29 @@ def test_rows_are_chosen_by_their_columns():
         ForRows(({"when": {}, "grader": "x"},))
 
 
+def test_code_gets_the_object_that_a_provider_parses():
+    """Providers with a schema of JSON return objects; without one, or with another provider, code gets the text."""
+    schema = {
+        "id": "openai:chat:m",
+        "config": {"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}},
+    }
+    asserts = [
+        {"type": "javascript", "value": "output.kind === 'a'"},
+        {"type": "python", "value": "output['kind'] == 'a'"},
+        {"type": "contains", "value": "kind"},
+    ]
+    said = json.dumps({"kind": "a"})
+    suite = wb.loads({**config(asserts), "providers": [schema]})
+    assert [part.score for part in suite(thread(said)).parts.values()] == [1.0, 1.0, 1.0]
+    as_text = {
+        **config([{"type": "javascript", "value": "output.length > 9 && output.startsWith('{')"}]),
+        "providers": [schema, "openai:n"],
+    }
+    assert wb.loads(as_text)(thread(said)).score == 1.0
+    plain = wb.loads({**config([{"type": "javascript", "value": "output.length"}]), "providers": [schema]})
+    assert plain(thread("four")).score == 4.0
+
+
 def test_a_variable_that_became_the_prompt_of_the_rows_chooses_them(tmp_path):
     """A table's column `input` is the prompt, which the variable `input` of a test means, also in a template."""
     tests = [

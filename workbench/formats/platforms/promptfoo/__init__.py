@@ -52,7 +52,7 @@ def read(reading: Reading) -> Suite:
     root = _document(reading)
     if isinstance(root.value, list):
         return _read_list(root, reading)
-    root = _with_templates(root)
+    root = _with_parsed_outputs(_with_templates(root), reading)
     if root.has("redteam") and not any(root.has(key) for key in ("tests", "defaultTest", "scenarios")):
         raise root.at("redteam").refuse(
             "a red-team config of promptfoo has no assertions: its plugins grade with promptfoo's own models",
@@ -114,6 +114,50 @@ def _with_templates(root: Node) -> Node:
         return {key: replaced(item) for key, item in value.items()}
 
     return Node(replaced(root.value), root.path)
+
+
+_PARSED = "(() => { try { return JSON.parse(output) } catch { return output } })()"
+
+
+def _with_parsed_outputs(root: Node, reading: Reading) -> Node:
+    """The document whose assertions in code get the object of an output in JSON, if all providers return one.
+
+    As promptfoo's providers parse it, with `response_format: {type: json_schema}`; an output that is not JSON stays a text.
+    """
+    providers = root.at("providers" if root.has("providers") else "targets").value
+    configs = (
+        [item.get("config") for item in providers if isinstance(item, Mapping)]
+        if isinstance(providers, list)
+        else []
+    )
+    kinds = [_format_of(config) for config in configs]
+    if not kinds or set(kinds) != {"json_schema"} or len(kinds) < len(providers):
+        return root
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, list):
+            return [replaced(item) for item in value]
+        if not isinstance(value, Mapping):
+            return value
+        is_code = (
+            str(value.get("type", "")).removeprefix("not-") in ("javascript", "python") and "value" in value
+        )
+        if is_code and "transform" not in value:
+            return {**value, "transform": _PARSED}
+        return {key: item if key == "vars" else replaced(item) for key, item in value.items()}
+
+    tested = {
+        key: replaced(root.value[key]) for key in ("tests", "scenarios", "defaultTest") if root.has(key)
+    }
+    reading.note(
+        "providers", "return JSON of a schema: assertions in code get its object, as promptfoo passes it"
+    )
+    return Node({**root.value, **tested}, root.path)
+
+
+def _format_of(config: Any) -> Any:
+    given = config.get("response_format") if isinstance(config, Mapping) else None
+    return given.get("type") if isinstance(given, Mapping) else None
 
 
 def _read_code(reading: Reading) -> Grader:
