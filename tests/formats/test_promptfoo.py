@@ -81,6 +81,28 @@ def test_what_cannot_be_graded_is_refused_by_name(kind):
     assert caught.value.hint
 
 
+def test_all_assertions_that_cannot_be_graded_are_named_at_once():
+    """With their places, once each, and the step of each kind."""
+    tests = [
+        {
+            "vars": {"a": "x"},
+            "assert": [{"type": "contains", "value": "x"}, {"type": "similar", "value": "y"}],
+        },
+        {"vars": {"a": ["u", "v"]}, "assert": [{"type": "cost", "threshold": 0.1}]},
+    ]
+    with pytest.raises(FormatError, match="3 assertions of promptfoo") as caught:
+        wb.loads({"defaultTest": {"assert": [{"type": "latency", "threshold": 9}]}, "tests": tests})
+    text = str(caught.value)
+    for name, place in (
+        ("latency", "defaultTest.assert[0]"),
+        ("similar", "tests[0].assert[1]"),
+        ("cost", "tests[1].assert[0]"),
+    ):
+        assert f"{name} ({place})" in text
+    assert "remove them" in caught.value.hint
+    assert "context.vars.cost" in caught.value.hint
+
+
 def test_a_config_is_a_suite(tmp_path):
     """Defaults are for all rows, a test's assertions for the rows with its variables; metrics are names."""
     (tmp_path / "check.py").write_text(

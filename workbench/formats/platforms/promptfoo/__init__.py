@@ -15,7 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.formats.platforms.promptfoo import scripts
-from workbench.formats.platforms.promptfoo.assertions import TYPES, Assertion, csv_rows, read_assertion
+from workbench.formats.platforms.promptfoo.assertions import (
+    TYPES,
+    Assertion,
+    UngradedTypeError,
+    csv_rows,
+    read_assertion,
+)
 from workbench.formats.platforms.promptfoo.cases import (
     Defaults,
     Test,
@@ -183,12 +189,15 @@ class _Plan:
     def __init__(self, root: Node, defaults: Defaults, tests: list[Test], reading: Reading) -> None:
         self._root, self._defaults, self._tests, self._reading = root, defaults, tests, reading
         self._groups: dict[tuple[Any, ...], _Group] = {}
+        self._ungraded: list[UngradedTypeError] = []
 
     def suite(self, description: str) -> Suite:
         """The suite."""
         self._add_defaults()
         for test in self._tests:
             self._add_test(test)
+        if self._ungraded:
+            raise _all_ungraded(self._ungraded)
         if not self._groups:
             raise self._root.refuse(
                 "there are no assertions: promptfoo passes every output with 1", expected="assert: [{type: contains, value: ...}]",
@@ -250,7 +259,11 @@ class _Plan:
     ) -> None:
         known = dict(self._defaults.vars) if when is None else {**self._defaults.vars, **when}
         has_values = when is not None or bool(known)
-        assertion = read_assertion(node, self._reading, known if has_values else None)
+        try:
+            assertion = read_assertion(node, self._reading, known if has_values else None)
+        except UngradedTypeError as error:
+            self._ungraded.append(error)
+            return
         key = (*place, *assertion.settings, threshold)
         group = self._groups.setdefault(key, _Group(assertion, threshold))
         group.is_for_all |= when is None
@@ -262,6 +275,27 @@ class _Plan:
             return group.cases[0][1]
         cases = [{"when": when, "grader": grader} for when, grader in group.cases]
         return ForRows(tuple(cases), defaults=defaults, lenient=self._is_single, name=name)
+
+
+_LISTED = 8
+"""Maximum assertions that an error lists."""
+
+
+def _all_ungraded(errors: list[UngradedTypeError]) -> UngradedTypeError:
+    """One error of all assertions that cannot be graded."""
+    places = {error.where: error for error in errors}
+    first, *others = places.values()
+    if not others:
+        return first
+    listed = ", ".join(
+        f"{error.found} ({where.rpartition(', ')[2]})" for where, error in list(places.items())[:_LISTED]
+    )
+    more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
+    steps = dict.fromkeys(error.hint.partition("; ")[2] for error in places.values())
+    return UngradedTypeError(
+        f"{len(places)} assertions of promptfoo cannot be graded here", where=first.where, found=listed + more,
+        hint=f"remove them to load the others; {'; '.join(steps)}",
+    )  # fmt: skip
 
 
 def _needs_values(node: Node) -> bool:
