@@ -371,6 +371,16 @@ def test_a_variable_that_became_the_prompt_of_the_rows_chooses_them(tmp_path):
     assert all(report.grades[name].n_failed == 0 for name in report.grades)
 
 
+def test_why_no_row_of_a_test_was_graded_is_said():
+    """The finding names the reason, which all skipped rows share."""
+    tests = [
+        {"vars": {"a": 1}, "assert": [{"type": "contains", "value": "x"}]},
+        {"vars": {"a": 2}, "assert": [{"type": "contains", "value": "x"}]},
+    ]
+    report = wb.loads({"tests": tests}).run([{"a": 3, "prompt": "p", "completion": "x"}] * 2, progress=False)
+    assert any("does not apply: no case" in finding.message for finding in report.findings)
+
+
 def test_every_type_is_graded_or_refused():
     """The types of promptfoo's schema are known."""
     assert len(ASSERTIONS) + len(_REFUSED) > 55
