@@ -349,8 +349,50 @@ def test_code_gets_the_object_that_a_provider_parses():
         "providers": [schema, "openai:n"],
     }
     assert wb.loads(as_text)(thread(said)).score == 1.0
+    inner = [
+        {"type": "javascript", "value": "output === 'a'"},
+        {"type": "equals", "value": "A", "transform": "output.toUpperCase()"},
+    ]
+    of_test = {"tests": [{"options": {"transform": "output.kind"}, "assert": inner}], "providers": [schema]}
+    of_all = {
+        "defaultTest": {"options": {"transform": "output.kind"}},
+        "tests": [{"assert": inner}],
+        "providers": [schema],
+    }
+    own = {
+        "tests": [{"assert": [{"type": "equals", "value": "a", "transform": "output.kind"}]}],
+        "providers": [schema],
+    }
+    for document in (of_test, of_all, own):
+        assert wb.loads(document)(thread(said)).score == 1.0
     plain = wb.loads({**config([{"type": "javascript", "value": "output.length"}]), "providers": [schema]})
     assert plain(thread("four")).score == 4.0
+
+
+def test_the_transform_of_a_test_is_before_those_of_its_assertions():
+    """Of a test, and of `defaultTest` for tests without one; next to default assertions a test's own is refused."""
+    said = json.dumps({"kind": "a", "lands": ["Peru", "Chad"]})
+    asserts = [
+        {"type": "javascript", "value": "output.kind === 'a'"},
+        {"type": "contains-any", "value": ["Chad"], "transform": "output.lands"},
+        {"type": "assert-set", "assert": [{"type": "python", "value": "output['kind'] == 'a'"}]},
+    ]
+    of_test = {"tests": [{"options": {"transform": "JSON.parse(output)"}, "assert": asserts}]}
+    of_all = {"defaultTest": {"options": {"transform": "JSON.parse(output)"}}, "tests": [{"assert": asserts}]}
+    for document in (of_test, of_all):
+        assert [part.score for part in wb.loads(document)(thread(said)).parts.values()] == [1.0, 1.0, 1.0]
+    both = {**of_test, "defaultTest": {"assert": [{"type": "contains", "value": "x"}]}}
+    for document, word in (
+        (both, "assertions of defaultTest"),
+        ({"tests": [{"options": {"transform": "file://t.js"}, "assert": asserts}]}, "in a file"),
+        (
+            {"defaultTest": {"options": {"rubricPrompt": "Rate"}}, "tests": [{"assert": asserts}]},
+            "rubricPrompt",
+        ),
+    ):
+        with pytest.raises(FormatError, match=word) as caught:
+            wb.loads(document)
+        assert caught.value.hint
 
 
 def test_a_variable_that_became_the_prompt_of_the_rows_chooses_them(tmp_path):

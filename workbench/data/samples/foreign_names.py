@@ -31,7 +31,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
         "generiert", "generierte", "gerada", "模型", "生成", "モデル", "모델", "ki", "ia",
     ),
     _EXPECTED: (
-        "erwartet", "erwartete", "richtige", "korrekte", "referenz", "musterantwort", "esperada", "esperado", "correcta", "correcto", "referencia",
+        "erwartet", "erwartete", "richtige", "korrekte", "referenz", "musterantwort", "musterlosung", "esperada", "esperado", "correcta", "correcto", "referencia",
         "correta", "attendue", "attendu", "correcte", "attesa", "corretta", "forventet", "forvantat", "ocekavana", "odotettu", "الصحيحة", "المتوقعة", "المرجعية", "verwacht", "verwachte", "juiste", "oczekiwana", "poprawna",
         "ожидаемый", "правильный", "эталонный", "эталон", "beklenen", "dogru", "очікувана", "参考", "标准", "正确", "期望", "期待", "正解", "模範",
         "정답", "기대", "예상",

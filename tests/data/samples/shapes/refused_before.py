@@ -141,6 +141,7 @@ TITLES = {
 HEADER = "ID,Pregunta,Respuesta_Esperada,Respuesta_Modelo,BLEU"
 LANGUAGES = {
     "German names": Held(csv(f"Frage;Antwort des Modells;Erwartete Antwort;Bewertung\n{Q};{A};{R};0,5\n"), WITH_REFERENCE, old={"score": [0.5]}, said=("another language",)),
+    "German names next to English ones": Held(csv(f"Prompt;KI-Antwort;Musterlösung;Punkte\n{Q};{A};{R};3\n"), WITH_REFERENCE, old={"score": [3.0]}),
     "French names": Held(csv(f"Question;Réponse du modèle;Réponse attendue;Note\n{Q};{A};{R};4\n"), WITH_REFERENCE, old={"score": [4.0]}),
     "Spanish names": Held(csv(f"{HEADER}\n1,{Q},{R},{A},78.45\n"), WITH_REFERENCE),
     "Portuguese names": Held(csv(f"Pergunta,Resposta do modelo,Resposta esperada\n{Q},{A},{R}\n"), WITH_REFERENCE),

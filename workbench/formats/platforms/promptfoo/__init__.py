@@ -65,7 +65,17 @@ def read(reading: Reading) -> Suite:
             hint="run `promptfoo redteam generate` and load the file it writes, or describe the rules as llm-rubric assertions",
         )
     defaults = read_defaults(root.at("defaultTest"), reading)
-    tests = [*read_tests(root.at("tests"), reading), *read_scenarios(root.at("scenarios"), reading)]
+    before = defaults.transform
+    tests = [
+        *read_tests(root.at("tests"), reading, before),
+        *read_scenarios(root.at("scenarios"), reading, before),
+    ]
+    for test in tests if defaults.asserts else ():
+        if test.transform != before and not test.skips_defaults:
+            raise test.node.at("options").at("transform").refuse(
+                "the transform of a test that also has the assertions of defaultTest is not read", found=test.transform,
+                hint="move the assertions of defaultTest into the tests",
+            )  # fmt: skip
     for key in _ABOUT_OUTPUTS:
         if root.has(key):
             reading.note(key, "is not imported: rows bring the outputs to grade")
@@ -140,25 +150,51 @@ def _with_parsed_outputs(root: Node, reading: Reading) -> Node:
     if not kinds or set(kinds) != {"json_schema"} or len(kinds) < len(providers):
         return root
 
-    def replaced(value: Any) -> Any:
-        if isinstance(value, list):
-            return [replaced(item) for item in value]
-        if not isinstance(value, Mapping):
-            return value
-        is_code = (
-            str(value.get("type", "")).removeprefix("not-") in ("javascript", "python") and "value" in value
-        )
-        if is_code and "transform" not in value:
-            return {**value, "transform": _PARSED}
-        return {key: item if key == "vars" else replaced(item) for key, item in value.items()}
-
+    defaults = root.value.get("defaultTest")
+    options = defaults.get("options") if isinstance(defaults, Mapping) else None
+    shared = isinstance(options, Mapping) and isinstance(options.get("transform"), str)
     tested = {
-        key: replaced(root.value[key]) for key in ("tests", "scenarios", "defaultTest") if root.has(key)
+        key: _parsed_first(root.value[key], inherits=shared and key != "defaultTest")
+        for key in ("tests", "scenarios", "defaultTest")
+        if root.has(key)
     }
     reading.note(
         "providers", "return JSON of a schema: assertions in code get its object, as promptfoo passes it"
     )
     return Node({**root.value, **tested}, root.path)
+
+
+def _parsed_first(value: Any, *, inherits: bool) -> Any:
+    """Tests whose outputs are parsed before their transforms, and before assertions in code without one.
+
+    Args:
+        value: A part of the document.
+        inherits: Whether the transform of a test, which parses the output, is before those of the assertions.
+    """
+    if isinstance(value, list):
+        return [_parsed_first(item, inherits=inherits) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    is_code = str(value.get("type", "")).removeprefix("not-") in ("javascript", "python") and "value" in value
+    own = value.get("transform")
+    if is_code or isinstance(own, str):
+        is_first = not inherits and not str(own or "").startswith("file://")
+        return {**value, "transform": _of_parsed(own)} if is_first else value
+    options = value.get("options")
+    if isinstance(options, Mapping) and isinstance(options.get("transform"), str):
+        value = {**value, "options": {**options, "transform": _of_parsed(options["transform"])}}
+        inherits = True
+    kept = ("vars", "options")
+    return {
+        key: item if key in kept else _parsed_first(item, inherits=inherits) for key, item in value.items()
+    }
+
+
+def _of_parsed(code: Any) -> str:
+    """A transform of the parsed output; the parsed output itself without one."""
+    if not code or str(code).startswith("file://"):
+        return str(code or _PARSED)
+    return f"return (function (output, context, process) {{\n{scripts.transform_body(code)}\n}})({_PARSED}, context, process);\n"
 
 
 def _format_of(config: Any) -> Any:
