@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from workbench.core.errors import FormatError, SamplesError
 from workbench.core.grade import ErrorKind
+from workbench.formats.files import load_with_notes
 from workbench.formats.platforms.promptfoo.assertions import _REFUSED
 from workbench.formats.platforms.promptfoo.cases import from_text
 from workbench.graders.combine import Assertions, ForRows
@@ -393,6 +394,23 @@ def test_the_transform_of_a_test_is_before_those_of_its_assertions():
         with pytest.raises(FormatError, match=word) as caught:
             wb.loads(document)
         assert caught.value.hint
+
+
+def test_outputs_of_results_are_transformed_already(tmp_path):
+    """Their config is read without the transforms of tests; with a config alone, a note says what rows must have."""
+    tests = [
+        {
+            "vars": {},
+            "options": {"transform": "output.slice(1)"},
+            "assert": [{"type": "equals", "value": "ab"}],
+        }
+    ]
+    results = {"results": {"version": 3, "results": []}, "config": {"prompts": ["x"], "tests": tests}}
+    assert wb.loads(results)(thread("ab")).score == 1.0
+    (tmp_path / "c.json").write_text(json.dumps({"prompts": ["x"], "tests": tests}), "utf-8")
+    suite, notes = load_with_notes(tmp_path / "c.json")
+    assert suite(thread("xab")).score == 1.0
+    assert [note for note in notes if "load the graders from the results" in note]
 
 
 def test_a_variable_that_became_the_prompt_of_the_rows_chooses_them(tmp_path):

@@ -240,6 +240,10 @@ def with_completion(thread: StringThread, text: str) -> StringThread:
     return StringThread.from_wire(([*before, ("assistant", text)], metadata, calls, tools, answers))
 
 
+OF_TEST = "/* transform of a test */"
+"""Mark in the script of a promptfoo test's transform, which changed the outputs in its results already."""
+
+
 @kind("transformed", family="several")
 @dataclass(frozen=True, kw_only=True)
 class Transformed(Grader):
@@ -272,6 +276,11 @@ class Transformed(Grader):
         """The grader that the tests over every kind use."""
         text = "function evaluate(input) { return { score: 1, output: input.response.trim() }; }"
         return cls(Contains("4"), script=ScriptGrader.from_source(text))
+
+    @property
+    def is_of_test(self) -> bool:
+        """Whether the script is the transform of a promptfoo test, rather than of an assertion."""
+        return isinstance(self.script, ScriptGrader) and OF_TEST in self.script.source.text
 
     @property
     def inner_graders(self) -> tuple[Grader, ...]:

@@ -58,7 +58,10 @@ def read(reading: Reading) -> Suite:
     root = _document(reading)
     if isinstance(root.value, list):
         return _read_list(root, reading)
-    root = _with_parsed_outputs(_with_templates(root), reading)
+    root = _with_templates(root)
+    if root.path.endswith(_CONFIG_OF_RESULTS):
+        root = Node(_without_transforms(root.value), root.path)
+    root = _with_parsed_outputs(root, reading)
     if root.has("redteam") and not any(root.has(key) for key in ("tests", "defaultTest", "scenarios")):
         raise root.at("redteam").refuse(
             "a red-team config of promptfoo has no assertions: its plugins grade with promptfoo's own models",
@@ -130,6 +133,22 @@ def _with_templates(root: Node) -> Node:
         return {key: replaced(item) for key, item in value.items()}
 
     return Node(replaced(root.value), root.path)
+
+
+_CONFIG_OF_RESULTS = "config"
+"""End of the path of a config in a file of results."""
+
+
+def _without_transforms(value: Any) -> Any:
+    """A config without the transforms of tests, which changed the outputs of its results already."""
+    if isinstance(value, list):
+        return [_without_transforms(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    options = value.get("options")
+    if isinstance(options, Mapping) and "transform" in options and "type" not in value:
+        value = {**value, "options": {key: item for key, item in options.items() if key != "transform"}}
+    return {key: item if key == "vars" else _without_transforms(item) for key, item in value.items()}
 
 
 _PARSED = "(() => { try { return JSON.parse(output) } catch { return output } })()"

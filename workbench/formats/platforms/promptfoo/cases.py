@@ -17,6 +17,7 @@ from workbench.formats.platforms.promptfoo.assertions import TYPES, read_file
 from workbench.formats.platforms.promptfoo.scripts import transform_body
 from workbench.formats.shared import Reading, inside
 from workbench.formats.shared.parsing import Node
+from workbench.graders.combine.for_rows import OF_TEST
 from workbench.graders.rules.promptfoo_assertions import parse_listed
 
 _MAX_TESTS = 20_000
@@ -225,7 +226,7 @@ def _transformed(node: Node, transform: str) -> Node:
             for code in (transform, own)
         )
         transform = f"return {then}({first}(output, context, process), context, process);\n"
-    return Node({**node.value, "transform": transform}, node.path)
+    return Node({**node.value, "transform": f"{OF_TEST} {transform}"}, node.path)
 
 
 def _refuse_scoring(node: Node) -> None:
