@@ -1,7 +1,9 @@
 import { fireEvent, render } from "@testing-library/preact";
 import { useEffect, useState } from "preact/hooks";
 import { describe, expect, it } from "vitest";
-import { headerOf } from "../src/editor/fold.ts";
+import { foldedRanges } from "@codemirror/language";
+import { EditorState } from "@codemirror/state";
+import { folding, headerOf } from "../src/editor/fold.ts";
 import { keepFocus } from "../src/focus.ts";
 import { Item, Menu, Popover } from "../src/Popover.tsx";
 
@@ -72,5 +74,15 @@ describe("the folded header", () => {
 
   it.each(["async def grade(thread):\n", "import re\nX = 1\nasync def grade(thread):\n", "import re\n\n\n\n", "{\n\n\n}\n"])("is nothing in %j", (header) => {
     expect(headerOf(header + body)).toBeNull();
+  });
+
+  it.each([
+    ["at the end of it", (text: string) => text.length, 1],
+    ["in its header", () => 3, 0],
+  ])("is folded in a pasted text whose cursor is %s", (_, cursor, folds) => {
+    const text = `from __future__ import annotations\n\nimport re\n\nasync def grade(thread):\n${body}`;
+    const before = EditorState.create({ doc: "old", extensions: [folding] });
+    const after = before.update({ changes: { from: 0, to: 3, insert: text }, selection: { anchor: cursor(text) } }).state;
+    expect(foldedRanges(after).size).toBe(folds);
   });
 });

@@ -1,7 +1,7 @@
 /** Imports, blank lines and the signature above a rule are folded into one line: the rule is what one sees first. */
 
 import { codeFolding, foldEffect, foldedRanges, unfoldEffect } from "@codemirror/language";
-import { EditorState, type Extension } from "@codemirror/state";
+import { EditorState, type Extension, type StateEffect, type Transaction } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
 const ABOVE = /^(?:from\s+\S+\s+import\s.*|import\s.*|#.*|\s*)$/;
@@ -34,7 +34,16 @@ export function unfold(view: EditorView, from: number): void {
   if (effects.length) view.dispatch({ effects });
 }
 
-export const folding: Extension = codeFolding({
+/** A whole text that was pasted or replaced is folded as well, if the cursor is below its header. */
+function foldReplaced(change: Transaction): { effects: StateEffect<{ from: number; to: number }> } | null {
+  const before = change.startState.doc.length;
+  let whole = false;
+  change.changes.iterChangedRanges((from, to) => void (whole ||= before > 0 && from === 0 && to === before));
+  const header = whole ? headerOf(change.newDoc.toString()) : null;
+  return header && change.newSelection.main.head > header.to ? { effects: foldEffect.of({ from: 0, to: header.to }) } : null;
+}
+
+const placeholder: Extension = codeFolding({
   preparePlaceholder: (state: EditorState) => headerOf(state.doc.toString())?.name ?? "",
   placeholderDOM: (_, onclick, name: string) => {
     const button = document.createElement("button");
@@ -46,3 +55,5 @@ export const folding: Extension = codeFolding({
     return button;
   },
 });
+
+export const folding: Extension = [placeholder, EditorState.transactionExtender.of(foldReplaced)];

@@ -342,8 +342,11 @@ def _with_united_columns(
         name = roles.get(role)
         if name is None or "messages" in roles or "instruction" in roles:
             continue
+        others = _others_of_role(frame, role, name, columns)
+        if not others:  # a column is read for every row only if there is another one
+            continue
         has = frame[name].map(lambda cell: not is_missing(cell)).to_numpy(bool)
-        for other in _others_of_role(frame, role, name, columns):
+        for other in others:
             also = frame[other].map(lambda cell: not is_missing(cell)).to_numpy(bool)
             if not also.any() or (has & also).any():
                 continue
