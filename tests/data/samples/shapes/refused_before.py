@@ -175,6 +175,7 @@ STRUCTURE = {
         csv(f"Timestamp,Prompt,Response A,Response B,Which response is better?\n1,{Q},{A},{B},Response B\n"), PAIR, chosen=[False, True], groups=1,
     ),
     "solutions of one model": Held(jsonl({"question": Q, "final_answer": R, "r1_solution_1": A, "r1_solution_2": B}), PAIR, groups=1),
+    "outputs of a task's tests": Held(jsonl({"question": Q, "sample_output_1": A, "sample_output_2": B}), refused=("completion",)),
     "solutions of people": Held(jsonl({"question": Q, "correct_solution_1": A, "correct_solution_2": B}), refused=("completion",)),
     "two lines of names in a workbook": Held(workbook(["Input", None, "Output", None], ["id", "Prompt", "Response", "Score"], [1, Q, A, 5]), ONE, old={"Score": [5.0]}, said=("above the header",)),
 }  # fmt: skip
