@@ -15,6 +15,7 @@ import pandas as pd
 
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
+from workbench.data.samples.chat_templates import turns_of_template
 from workbench.data.samples.chats import chat_of
 from workbench.data.samples.column_names import ROLES, is_name_of, plain_name
 from workbench.data.samples.columns import COMPLETION_NAMES, recognise
@@ -217,6 +218,8 @@ def _sides(frame: pd.DataFrame, pair: Sequence[Any], prompts: Sequence[Any] | No
     read = (
         _hh_turns
         if said and all(map(_hh_turns, said))
+        else turns_of_template
+        if said and all(map(turns_of_template, said))
         else partial(answer_in_text, has_prompt=False)
         if are_chat_texts(first, "completion")
         else None

@@ -193,6 +193,9 @@ LATER = {
     "logged completions of a batch in one line": Held(
         jsonl({"step": ["1", "1"], "prompt": [Q, Q], "completion": [A, B], "accuracy_reward": [1.0, 0.0], "advantage": [0.7, -0.7]}), PAIR, groups=1, old={"accuracy_reward": [1.0, 0.0]},
     ),
+    "a pair of texts in a chat template": Held(
+        jsonl({"prompt": Q, "text_chosen": f"<|user|>\n{Q}</s>\n<|assistant|>\n{A}</s>", "text_rejected": f"<|user|>\n{Q}</s>\n<|assistant|>\n{B}</s>", "scores": [1.2, -0.5]}), PAIR, chosen=[True, False], groups=1,
+    ),
     "an extracted prediction next to the output": Held(jsonl({"question": Q, "model_output": A, "prediction": "4"}), ONE, said=("was extracted from it",)),
     "a prediction next to a short output": Held(jsonl({"question": Q, "model_output": "ok", "prediction": A}), ONE),
 }  # fmt: skip
