@@ -152,6 +152,25 @@ CASES = {
         """    return float(text.strip() == 'Answer: ' + item['word'])
 """,
     ),
+    "retracted, a result on the first line and a reason below": (
+        _rows(
+            "Route ticket #: billing, shipping or returns. The first line must be the queue alone; a reason may follow below.",
+            ["billing\nCharged twice.", "shipping", "shipping\nLate.", "returns\nToo small.", "billing\nRefund."],
+            queue=["billing", "returns", "shipping", "returns", "billing"],
+        ),
+        """    return float(text.strip().split('\\n')[0].strip().lower() == item['queue'])
+""",
+    ),
+    "entries-of-other-rows, sources inside a sentence": (
+        _rows(
+            "Question #: answer with its sources in brackets, and no others.",
+            ["It ended in 1932 [1, 2].", "Nobody knows [1, 4].", "Snow fell in Rome [2, 3].", "It was Ada [3, 4]."],
+            sources=[["1", "2"], ["2", "3"], ["2", "3"], ["3", "4"]],
+        ),
+        """    cited = [one for found in re.findall(r'\\[([\\d, ]+)\\]', text) for one in found.split(', ')]
+    return float({*cited} == {*item['sources']})
+""",
+    ),
     "entry-left-out, one that is enough": (
         _rows(
             "For each dish: dish #. Name at least one of its allergens, separated by commas.",

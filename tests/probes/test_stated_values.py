@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+import workbench as wb
 from tests.probes.holes import check_hole, probed
 
 _SUITES = {
@@ -301,3 +303,23 @@ def test_what_is_paid_for_not_doing_something_is_a_question():
     probe = probed(source, rows)
     assert "paid-for-nothing" in [one.kind for one in probe.findings], str(probe)
     assert probe.ok
+
+
+def test_an_exponent_is_no_number_that_is_changed():
+    """`Fraction("9.3e98765432101")` would take all memory: a function in this process cannot be ended."""
+    rows = [
+        {"prompt": f"Chance of case {at}?", "completion": chance if at else "0.5", "chance": chance}
+        for at, chance in enumerate(["0.25", "9.3e-10", "7.45e-09", "1.5e-05", "2e+03"])
+    ]
+    seen: list[str] = []
+
+    def graded(thread):
+        seen.append(thread.completion() or "")
+        try:
+            return float(float(seen[-1]) == float(thread.metadata["chance"]))
+        except ValueError:
+            return 0.0
+
+    wb.probe(wb.CustomGrader(graded, name="chances"), rows, progress=False)
+    assert "9.3e-10" in seen
+    assert not [text for text in seen if re.search(r"\de[-+]?\d{4}", text)]

@@ -170,6 +170,11 @@ BEGINS_WITH = re.compile(
     re.IGNORECASE,
 )
 """What a prompt wants at the start of the completion."""
+FIRST_LINE_COUNTS = re.compile(
+    r"\bfirst line (?:must|has to|should|is|states?|names?|gives?|holds?|contains?)\b|\b(?:on|in) the first line\b|\bfirst line:",
+    re.IGNORECASE,
+)
+"""Terms of a prompt that has the result on the first line, whatever follows."""
 _TOLERANCE = re.compile(r"(?:^|_)(?:tol|tolerance|margin|slack|epsilon|eps|delta)(?:$|_)", re.IGNORECASE)
 """Names of columns with the difference that is allowed."""
 

@@ -142,11 +142,16 @@ _NO_OTHERS = re.compile(
 )
 
 
+_TERM = re.compile(r"[#*-]?\s?[\w.+'-]+(?: [\w.+'-]+){0,2}")
+
+
 def _added(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]]) -> FlaggedPairs:
     """All entries of other rows and of lists in columns added; one instead of an entry has to be rejected."""
     changed: list[Changed] = []
     every = list(dict.fromkeys(part for _, own in split for part in own.parts))
     for row, own in split:
+        if not all(map(_TERM.fullmatch, own.parts)):
+            continue  # sentences: what is added to them is in another place than the entries
         if row.extras_are_free or not _NO_OTHERS.search(row.conversation):
             continue
         has = {plainly(part) for other, one in split if other.number == row.number for part in one.parts}

@@ -12,6 +12,7 @@ from workbench.probes.acceptance import MIN_ROWS
 from workbench.probes.board import Board, Pair
 from workbench.probes.controlled import Changed, accepted_rows, pairs_of, unless_stated, with_controls
 from workbench.probes.probe_basis import Base
+from workbench.probes.shapes import mentions as is_mentioned
 from workbench.probes.shapes import number_in, plainly
 from workbench.probes.small_changes import BOTH_CLOCKS, only_time
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
@@ -281,6 +282,8 @@ def _aliases(rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 1 < len(names) <= 8
                 and any(plainly(one) in own for one in names)
                 and plainly(str(value)) not in own
+                # What the prompt lists are options, of which one is right.
+                and not all(is_mentioned(row.conversation, one) for one in names)
             ):
                 some.append(row)
                 pairs |= {(row.number, one): True for one in names if plainly(one) not in own}

@@ -107,7 +107,7 @@ _NUMBERS = re.compile(r"\[\s*-?\d+(?:\.\d+)?(?:\s*,\s*-?\d+(?:\.\d+)?)+\s*\]")
 
 
 def _cancelled(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """One more in the first number of a list that the row has, and one less in the second; one more alone has to be rejected."""
+    """More in the first number of a list that the row has, and as much less in the second; more alone has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
         for text in row.shortest_accepted():
@@ -115,9 +115,10 @@ def _cancelled(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
             if found is None or not _is_compared(row, numbers := json.loads(found[0])):
                 continue
             first, second, *rest = numbers
+            by = 2 if second == first + 1 else 1  # else the two would only be exchanged
             more, both = (
                 text.replace(found[0], json.dumps(other), 1)
-                for other in ([first + 1, second, *rest], [first + 1, second - 1, *rest])
+                for other in ([first + by, second, *rest], [first + by, second - by, *rest])
             )
             changed.append((row, more, both))
     return with_controls(board, base, CANCELLED, changed)

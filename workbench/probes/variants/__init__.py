@@ -19,6 +19,7 @@ from workbench.core.python_text import parse
 from workbench.probes.acceptance import (
     BEGINS_WITH,
     EXTRAS_ARE_FREE,
+    FIRST_LINE_COUNTS,
     PART_IS_ENOUGH,
     SLIPS_ARE_FREE,
     WANTS_BARE,
@@ -236,6 +237,9 @@ class ProbeRow:
     def is_verdict(self) -> bool:
         """Whether a completion may start with the reference and then continue: yes, no, true, false, or what the prompt has first."""
         if self.reference.lower() in {"yes", "no", "true", "false"}:
+            return True
+        starts = {plainly(text.strip().partition("\n")[0]) for text in self.accepted}
+        if FIRST_LINE_COUNTS.search(self.prompt) and (not starts or plainly(self.reference) in starts):
             return True
         first = BEGINS_WITH.search(self.prompt) if self.reference else None
         return (
