@@ -171,10 +171,10 @@ BEGINS_WITH = re.compile(
 )
 """What a prompt wants at the start of the completion."""
 FIRST_LINE_COUNTS = re.compile(
-    r"\bfirst line (?:must|has to|should|is|states?|names?|gives?|holds?|contains?)\b|\b(?:on|in) the first line\b|\bfirst line:",
+    r"\bfirst line (?:must|has to|should|is|states?|names?|gives?|contains?)\b|\b(?:on|in) the first line\b|\bfirst line:",
     re.IGNORECASE,
 )
-"""Terms of a prompt that has the result on the first line, whatever follows."""
+"""Terms of a prompt that has the result on its first line: what comes after it is not graded."""
 _TOLERANCE = re.compile(r"(?:^|_)(?:tol|tolerance|margin|slack|epsilon|eps|delta)(?:$|_)", re.IGNORECASE)
 """Names of columns with the difference that is allowed."""
 

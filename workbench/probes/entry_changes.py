@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import islice, permutations
 
 from workbench.probes.board import Board, Pair
-from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, pairs_of, with_controls
+from workbench.probes.controlled import (
+    NEUTRAL,
+    Changed,
+    accepted_rows,
+    pairs_of,
+    unless_stated,
+    with_controls,
+)
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import plainly
 from workbench.probes.small_changes import SOME_ARE_NOT_ENOUGH
@@ -28,7 +35,7 @@ ADDED = change_variant(
     "count what is given and not expected: compare sets with ==, or divide by the union",
 )  # fmt: skip
 CONTRADICTED = change_variant(
-    "key-twice", "reject", "a completion that has a key twice, with a wrong value too",
+    "key-twice", "reject", "a completion that has a key twice, with a wrong value too, although the prompt has each once",
     "reject a key that occurs twice: a dict keeps the last of them",
 )  # fmt: skip
 REORDERED = change_variant(
@@ -172,7 +179,6 @@ def _added(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]])
 
 _KEYED = re.compile(r"\s*(?:[-*]\s*)?(?:export\s+)?([A-Za-z_][\w .-]{0,30}?)\s*[=:]\s*(\S.*)")
 _ONCE = re.compile(r"\bonce\b|\bno (?:key|field|line|entry|setting)\b[^.\n]{0,20}\btwice\b", re.IGNORECASE)
-_NO_MORE = re.compile(rf"{_ONCE.pattern}|\bnothing else\b|\bonly\b", re.IGNORECASE)
 
 
 def _contradicted(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]]) -> FlaggedPairs:
@@ -180,13 +186,13 @@ def _contradicted(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Ent
     changed: list[Changed] = []
     for row, own in split:
         keys = [found[1] for part in own.parts if (found := _KEYED.fullmatch(part))]
-        if own.mark != "\n" or len(keys) < len(own.parts) or not _NO_MORE.search(row.conversation):
+        if own.mark != "\n" or len(keys) < len(own.parts) or not _ONCE.search(row.conversation):
             continue
         for at in (0, len(own.parts) - 1):
             wrong = _other(own.parts[at])
             alone = own.text([*own.parts[:at], wrong, *own.parts[at + 1 :]])
             changed += [(row, alone, own.text(some)) for some in ([wrong, *own.parts], [*own.parts, wrong])]
-    return with_controls(board, base, CONTRADICTED, changed, _ONCE)
+    return with_controls(board, base, CONTRADICTED, changed)
 
 
 def _orders(own: _Entries) -> Iterator[str]:
@@ -226,13 +232,20 @@ def _reordered(
         board.grade(tried)
         is_mixed = any(base.rule.turns_down(board, *pair) for pair in tried)
         pairs |= dict.fromkeys(tried, is_mixed)
-    return REORDERED, pairs
+    return unless_stated(REORDERED, _ANY_ORDER, [row for row, _ in wrong]), pairs
+
+
+_ANY_ORDER = re.compile(
+    r"\bany order\b|\border\b[^.\n]{0,20}\b(?:free|not matter|not count)\b", re.IGNORECASE
+)
+_NUMBERED = re.compile(r"\d+[.)]|.*[:=]")
+"""The start of a line that is its number or its key: twice, it is another matter than an order."""
 
 
 def _same_starts(own: _Entries) -> Iterator[_Entries]:
     """The entries with one that starts as another one does."""
     starts = [part.partition(" ") for part in own.parts]
-    if len(own.parts) < 3 or not all(rest for _, _, rest in starts):
+    if len(own.parts) < 3 or not all(rest and not _NUMBERED.fullmatch(start) for start, _, rest in starts):
         return
     for at, (_, blank, rest) in enumerate(starts):
         for other, (start, _, _) in enumerate(starts):
