@@ -245,7 +245,7 @@ def test_rows_are_not_made_for_graders_of_certain_rows(folder, capsys):
     assert main(["open", "."]) == 0
     said = capsys.readouterr().out
     assert "promptfooconfig.yaml: a document of promptfoo" in said
-    assert next_command(said).splitlines()[1] == "workbench run promptfooconfig.yaml results.json"
+    assert next_command(said).splitlines()[1] == "workbench run results.json results.json"
 
 
 def test_columns_of_templates_are_made(folder, capsys):

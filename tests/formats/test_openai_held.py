@@ -63,6 +63,19 @@ def test_a_criterion_is_a_grader(document):
     assert [part.passed for part in outcome.parts.values()] == [True, True, True]
 
 
+def test_what_the_api_adds_to_a_criterion_changes_nothing():
+    """A stored eval has an id for each criterion, and null for what was not set."""
+    stored = [
+        {**SAME, "id": "same-2eaf2d8d-d649-4335-8148-9535a7ca73c2"},
+        {**CODE, "id": "has-1", "image_tag": None},
+    ]
+    suite = wb.loads({**EVAL, "testing_criteria": stored})
+    assert (
+        suite.entries
+        == wb.loads([SAME, {key: value for key, value in CODE.items() if key != "image_tag"}]).entries
+    )
+
+
 def test_equal_names_are_numbered():
     """Two criteria of one name are two graders."""
     assert [entry.name for entry in wb.loads([SAME, SAME]).entries] == ["same", "same 2"]

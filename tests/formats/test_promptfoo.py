@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from workbench.core.errors import FormatError, SamplesError
 from workbench.core.grade import ErrorKind
+from workbench.formats.files import load_with_notes
 from workbench.formats.platforms.promptfoo.assertions import _REFUSED
 from workbench.formats.platforms.promptfoo.cases import from_text
 from workbench.graders.combine import Assertions, ForRows
@@ -79,6 +80,28 @@ def test_what_cannot_be_graded_is_refused_by_name(kind):
     assert f"'not-{kind}'" in str(caught.value)
     assert "tests[0].assert[1]" in caught.value.where
     assert caught.value.hint
+
+
+def test_all_assertions_that_cannot_be_graded_are_named_at_once():
+    """With their places, once each, and the step of each kind."""
+    tests = [
+        {
+            "vars": {"a": "x"},
+            "assert": [{"type": "contains", "value": "x"}, {"type": "similar", "value": "y"}],
+        },
+        {"vars": {"a": ["u", "v"]}, "assert": [{"type": "cost", "threshold": 0.1}]},
+    ]
+    with pytest.raises(FormatError, match="3 assertions of promptfoo") as caught:
+        wb.loads({"defaultTest": {"assert": [{"type": "latency", "threshold": 9}]}, "tests": tests})
+    text = str(caught.value)
+    for name, place in (
+        ("latency", "defaultTest.assert[0]"),
+        ("similar", "tests[0].assert[1]"),
+        ("cost", "tests[1].assert[0]"),
+    ):
+        assert f"{name} ({place})" in text
+    assert "remove them" in caught.value.hint
+    assert "context.vars.cost" in caught.value.hint
 
 
 def test_a_config_is_a_suite(tmp_path):
@@ -306,6 +329,116 @@ def test_rows_are_chosen_by_their_columns():
         ForRows(())
     with pytest.raises((FormatError, SamplesError, TypeError)):
         ForRows(({"when": {}, "grader": "x"},))
+
+
+def test_code_gets_the_object_that_a_provider_parses():
+    """Providers with a schema of JSON return objects; without one, or with another provider, code gets the text."""
+    schema = {
+        "id": "openai:chat:m",
+        "config": {"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}},
+    }
+    asserts = [
+        {"type": "javascript", "value": "output.kind === 'a'"},
+        {"type": "python", "value": "output['kind'] == 'a'"},
+        {"type": "contains", "value": "kind"},
+    ]
+    said = json.dumps({"kind": "a"})
+    suite = wb.loads({**config(asserts), "providers": [schema]})
+    assert [part.score for part in suite(thread(said)).parts.values()] == [1.0, 1.0, 1.0]
+    as_text = {
+        **config([{"type": "javascript", "value": "output.length > 9 && output.startsWith('{')"}]),
+        "providers": [schema, "openai:n"],
+    }
+    assert wb.loads(as_text)(thread(said)).score == 1.0
+    inner = [
+        {"type": "javascript", "value": "output === 'a'"},
+        {"type": "equals", "value": "A", "transform": "output.toUpperCase()"},
+    ]
+    of_test = {"tests": [{"options": {"transform": "output.kind"}, "assert": inner}], "providers": [schema]}
+    of_all = {
+        "defaultTest": {"options": {"transform": "output.kind"}},
+        "tests": [{"assert": inner}],
+        "providers": [schema],
+    }
+    own = {
+        "tests": [{"assert": [{"type": "equals", "value": "a", "transform": "output.kind"}]}],
+        "providers": [schema],
+    }
+    for document in (of_test, of_all, own):
+        assert wb.loads(document)(thread(said)).score == 1.0
+    plain = wb.loads({**config([{"type": "javascript", "value": "output.length"}]), "providers": [schema]})
+    assert plain(thread("four")).score == 4.0
+
+
+def test_the_transform_of_a_test_is_before_those_of_its_assertions():
+    """Of a test, and of `defaultTest` for tests without one; next to default assertions a test's own is refused."""
+    said = json.dumps({"kind": "a", "lands": ["Peru", "Chad"]})
+    asserts = [
+        {"type": "javascript", "value": "output.kind === 'a'"},
+        {"type": "contains-any", "value": ["Chad"], "transform": "output.lands"},
+        {"type": "assert-set", "assert": [{"type": "python", "value": "output['kind'] == 'a'"}]},
+    ]
+    of_test = {"tests": [{"options": {"transform": "JSON.parse(output)"}, "assert": asserts}]}
+    of_all = {"defaultTest": {"options": {"transform": "JSON.parse(output)"}}, "tests": [{"assert": asserts}]}
+    for document in (of_test, of_all):
+        assert [part.score for part in wb.loads(document)(thread(said)).parts.values()] == [1.0, 1.0, 1.0]
+    both = {**of_test, "defaultTest": {"assert": [{"type": "contains", "value": "x"}]}}
+    for document, word in (
+        (both, "assertions of defaultTest"),
+        ({"tests": [{"options": {"transform": "file://t.js"}, "assert": asserts}]}, "in a file"),
+        (
+            {"defaultTest": {"options": {"rubricPrompt": "Rate"}}, "tests": [{"assert": asserts}]},
+            "rubricPrompt",
+        ),
+    ):
+        with pytest.raises(FormatError, match=word) as caught:
+            wb.loads(document)
+        assert caught.value.hint
+
+
+def test_outputs_of_results_are_transformed_already(tmp_path):
+    """Their config is read without the transforms of tests; with a config alone, a note says what rows must have."""
+    tests = [
+        {
+            "vars": {},
+            "options": {"transform": "output.slice(1)"},
+            "assert": [{"type": "equals", "value": "ab"}],
+        }
+    ]
+    results = {"results": {"version": 3, "results": []}, "config": {"prompts": ["x"], "tests": tests}}
+    assert wb.loads(results)(thread("ab")).score == 1.0
+    (tmp_path / "c.json").write_text(json.dumps({"prompts": ["x"], "tests": tests}), "utf-8")
+    suite, notes = load_with_notes(tmp_path / "c.json")
+    assert suite(thread("xab")).score == 1.0
+    assert [note for note in notes if "load the graders from the results" in note]
+
+
+def test_a_variable_that_became_the_prompt_of_the_rows_chooses_them(tmp_path):
+    """A table's column `input` is the prompt, which the variable `input` of a test means, also in a template."""
+    tests = [
+        {"vars": {"language": name, "input": said}, "assert": [{"type": "not-contains", "value": "{{input}}"}, {"type": "contains", "value": word}]}
+        for name, said, word in (("French", "Hello", "Bonjour"), ("German", "Good day", "Tag"))
+    ]  # fmt: skip
+    (tmp_path / "c.json").write_text(json.dumps({"prompts": ["{{input}}"], "tests": tests}), "utf-8")
+    rows = [
+        {"language": "French", "input": "Hello", "output": "Bonjour"},
+        {"language": "German", "input": "Good day", "output": "Guten Tag"},
+        {"language": "German", "input": "Hello", "output": "Hello"},
+    ]
+    report = wb.load(tmp_path / "c.json").run(rows, progress=False)
+    counts = [(grades.n_scored, grades.n_skipped) for grades in report.grades.values()]
+    assert counts[:2] == [(2, 1), (2, 1)]
+    assert all(report.grades[name].n_failed == 0 for name in report.grades)
+
+
+def test_why_no_row_of_a_test_was_graded_is_said():
+    """The finding names the reason, which all skipped rows share."""
+    tests = [
+        {"vars": {"a": 1}, "assert": [{"type": "contains", "value": "x"}]},
+        {"vars": {"a": 2}, "assert": [{"type": "contains", "value": "x"}]},
+    ]
+    report = wb.loads({"tests": tests}).run([{"a": 3, "prompt": "p", "completion": "x"}] * 2, progress=False)
+    assert any("does not apply: no case" in finding.message for finding in report.findings)
 
 
 def test_every_type_is_graded_or_refused():

@@ -34,6 +34,21 @@ def test_cases_are_labels_of_their_rows(tmp_path, name, text):
     assert label_codes(report).tolist() == [0, 1, -1, -1, -1, -1]
 
 
+def test_a_case_is_for_the_only_row_of_its_sample(tmp_path):
+    """As in a log with one epoch; with several, the sample's id does not say which row is meant."""
+    path = tmp_path / "c.csv"
+    path.write_text("id,target\ns0,false\ns1,true\n", "utf-8")
+    rows = [
+        {"id": f"s{n}_epoch_1", "group": f"s{n}", "prompt": "?", "completion": "yes" if n else "no"}
+        for n in range(2)
+    ]
+    report = wb.Contains("yes").run(wb.Samples(rows), labels=str(path), progress=False)
+    assert label_codes(report).tolist() == [0, 1]
+    twice = [*rows, {**rows[0], "id": "s0_epoch_2"}]
+    with pytest.raises(ReportError, match="no case"):
+        wb.Contains("yes").run(wb.Samples(twice), labels=str(path), progress=False)
+
+
 def test_one_of_several_targets_is_named(tmp_path):
     """Without its name the error lists them; labels of a case in YAML are columns."""
     path = tmp_path / "c.yaml"

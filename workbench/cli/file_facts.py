@@ -237,8 +237,8 @@ def _next(facts: FileFacts, options: argparse.Namespace) -> str:
         return f"workbench run {path} {path}{columns}{platform}"
     if facts.suite is not None and _is_for_certain_rows(facts.suite):
         # Made rows have other values, so that the graders would not apply to them.
-        made = f"promptfoo eval -c {path} -o results.json\n" if "promptfoo" in facts.kind else ""
-        return f"{made}workbench run {path} {'results.json' if made else 'rows.jsonl'}{platform}"
+        made = f"promptfoo eval -c {path} -o results.json\nworkbench run results.json results.json"
+        return made if "promptfoo" in facts.kind else f"workbench run {path} rows.jsonl{platform}"
     if facts.suite is not None:
         return f"workbench probe {path}{platform}"
     assert facts.samples is not None

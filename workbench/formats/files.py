@@ -11,6 +11,7 @@ from typing import Any
 from workbench.core.display_text import visible
 from workbench.core.errors import FormatError, NotValidatedError
 from workbench.data.samples import Sample, as_samples
+from workbench.formats.import_cautions import cautions
 from workbench.formats.platforms import native
 from workbench.formats.platforms.native import as_suite, certificate_for
 from workbench.formats.platforms.openai import with_threads
@@ -24,13 +25,12 @@ from workbench.formats.shared import (
     read_text,
     require_all_validated,
 )
-from workbench.formats.shared.named_functions import CALLED_BY_NAMES
 from workbench.formats.shared.parsing import to_json
-from workbench.formats.shared.training_code import foreign_imports, notebook_text
+from workbench.formats.shared.training_code import notebook_text
 from workbench.formats.shared.writing import Converted, check_target, detect, write_document
 from workbench.formats.targets.module import named_reference
 from workbench.formats.targets.target import Target
-from workbench.graders import FunctionGrader, Grader
+from workbench.graders import Grader
 from workbench.graders.base import is_number
 from workbench.graders.combine import Entry
 from workbench.graders.serialization import limit_imported, parts
@@ -208,7 +208,7 @@ def load_with_notes(path: str | os.PathLike[str]) -> tuple[Suite, list[str]]:
 def _notes(suite: Suite) -> list[str]:
     """What the user should know about a suite that was read, a sentence each."""
     broken = [f"the certificate is no longer valid: {part}" for part in _broken(suite)]
-    return [*map(str, _cautions(suite)), *broken]
+    return [*map(str, cautions(suite)), *broken]
 
 
 def _with_printed_notes(suite: Suite) -> Suite:
@@ -216,48 +216,6 @@ def _with_printed_notes(suite: Suite) -> Suite:
     for note in _notes(suite):
         print(visible(f"note: {note}"))  # noqa: T201 (like notes of a run: nothing else shows them)
     return suite
-
-
-_FILLING = 'from release 0.17 on Letta substitutes them: set release="0.17" if the file is of such a release'
-
-
-def _cautions(suite: Suite) -> list[Loss]:
-    """Placeholders that look effective but are not substituted, and packages that code imports and the sandbox lacks."""
-    judges = {judge.name: judge for grader in suite.graders for judge in parts(grader)}
-    holes = {name: getattr(judge, "unfilled_placeholders", ()) for name, judge in judges.items()}
-    effect = (
-        "is sent literally: this release does not substitute placeholders in rubrics, and appends the prompt, "
-        "the reference and the completion in separate sections"
-    )
-    sources = {
-        part.name: part.source.text
-        for grader in suite.graders
-        for part in parts(grader)
-        if isinstance(part, FunctionGrader)
-    }
-    called = {
-        one.name: one.description for one in suite.graders if one.description.startswith(CALLED_BY_NAMES)
-    }
-    missing = {name: foreign_imports(text) for name, text in sources.items()}
-    return [
-        *(Loss(name, "parameters", text) for name, text in called.items()),
-        *(
-            Loss(name, "prompt", f"{', '.join(names)} {effect}", _FILLING)
-            for name, names in holes.items()
-            if names
-        ),
-        *(
-            Loss(name, "imports", f"the sandbox does not have {', '.join(names)}", _OUTSIDE)
-            for name, names in missing.items()
-            if names
-        ),
-    ]
-
-
-_OUTSIDE = (
-    "rows fail unless the import is optional; to run the function with your packages, import it: "
-    'wb.read_graders("module:function")'
-)
 
 
 def _broken(suite: Suite) -> tuple[str, ...]:
@@ -423,7 +381,7 @@ def convert(  # noqa: PLR0913 (users set these by name)
         hint = error.hint if samples is not None else f"{error.hint}; {_ON_ROWS}"
         raise NotValidatedError(error.what, where=str(source), found=error.found, hint=hint) from error
     broken = [Loss("", "certificate", f"no longer valid, omitted: {part}") for part in _broken(suite)]
-    return replace(written, notes=(*read.notes, *_cautions(suite), *broken, *written.notes))
+    return replace(written, notes=(*read.notes, *cautions(suite), *broken, *written.notes))
 
 
 _ON_ROWS = (

@@ -43,7 +43,7 @@ def read_validation_set(labels: str, samples: Any) -> list[Any]:
 
     Args:
         labels: The file; with several targets followed by a colon and a column, such as "cases.csv:label_refusal".
-        samples: The rows; a case is for the row with its id, or with that `uuid` or `transcript_id`.
+        samples: The rows; a case is for the row with its id, or with that `uuid` or `transcript_id`; or for the only row of its group.
 
     Raises:
         FormatError: The file cannot be read, or has no ids or targets.
@@ -82,6 +82,9 @@ def read_validation_set(labels: str, samples: Any) -> list[Any]:
 
 def _row_keys(samples: Any) -> Iterable[list[str]]:
     columns = [samples.column(name).tolist() for name in _KEYS if name in samples.column_names]
+    groups = samples.groups.tolist()
+    if len(set(groups)) == len(groups):
+        columns.append(groups)  # the sample of a log with one epoch
     for row, name in enumerate(samples.ids):
         yield [str(name), *(str(column[row]) for column in columns)]
 

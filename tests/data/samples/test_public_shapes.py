@@ -446,11 +446,11 @@ class TestLabels:
 class TestNotes:
     def test_a_prompt_that_was_not_found_is_said(self):
         """With the columns that are left over."""
-        rows = [{"frage": Q, "response": A, "day": 3}]
+        rows = [{"anliegen": Q, "response": A, "day": 3}]
         with pytest.warns(SamplesWarning) as said:
             wb.read_samples(rows)
         (note,) = [str(one.message) for one in said if "no prompt" in str(one.message)]
-        assert "'frage'" in note
+        assert "'anliegen'" in note
         assert "columns={'prompt'" in note
 
     def test_a_reference_that_was_not_found_is_said(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from workbench.analysis.diagnostics import diagnostic
 from workbench.analysis.finding import Finding, RowNumbers, Severity, percent
 from workbench.analysis.statistics import compact, effective_n
 from workbench.analysis.statistics.means import share
-from workbench.core.display_text import counted
+from workbench.core.display_text import counted, one_line
 from workbench.core.grade import Status
 from workbench.core.grades import FAILED, MISSING
 
@@ -58,13 +59,26 @@ def nothing_scored(case: Case) -> Iterable[Finding]:
     if len(case.rows):
         return
     total, failed, skips = len(case.grades), case.grades.n_failed, case.grades.n_skipped
-    message = f"none of {total:,} rows has a score ({failed:,} failed, {skips:,} skipped)"
+    message = f"none of {total:,} rows has a score ({failed:,} failed, {skips:,} skipped{_why_skipped(case)})"
     if total <= 1:
         why = "failed" if failed else "was skipped" if skips else "was not graded"
         message = f"the only row {why}: there is no score" if total else "there are no rows"
     advice = "read the errors, or why rows were skipped" if total else "draw some samples first"
     fact = _fact(case, "nothing-scored", message, advice, np.arange(total))
     yield replace(fact, severity=Severity.WARNING)
+
+
+def _why_skipped(case: Case) -> str:
+    """The reason of skipped rows, if all of those looked at have the same one."""
+    first = itertools.islice(case.grades.reasoning.values(), _LOOKED_AT) if not case.grades.n_failed else ()
+    reasons = {str(reason) for reason in first}
+    return f": {one_line(reasons.pop(), _REASON)}" if len(reasons) == 1 else ""
+
+
+_LOOKED_AT = 1_000
+"""Rows whose reasons are compared."""
+_REASON = 120
+"""Maximum characters of a reason."""
 
 
 @diagnostic("unfinished", presets=("workbench", "seed", "vllora"))

@@ -18,8 +18,8 @@ MESSAGE_ROLES = frozenset({"assistant", "developer", "system", "tool", "user"})
 
 _SPEAKERS = {
     **{role: role for role in MESSAGE_ROLES},
-    **dict.fromkeys(("human", "prompter", "customer"), "user"),
-    **dict.fromkeys(("agent", "ai", "bot", "chatbot", "gpt", "model"), "assistant"),
+    **dict.fromkeys(("human", "prompter", "customer", "usermessage"), "user"),
+    **dict.fromkeys(("agent", "ai", "apimessage", "bot", "chatbot", "gpt", "model"), "assistant"),
     **dict.fromkeys(("observation", "tool_response", "tool_result"), "tool"),
 }
 """Speaker name in lower case to the role of OpenAI's messages."""
@@ -267,7 +267,14 @@ def _named(message: Mapping[str, Any]) -> list[Any]:
     """A message with a role."""
     named = {**message, "role": _speaker(message["role"])}
     if "content" not in message:
-        parts = next((message[key] for key in ("parts", "message", "text", "prompt") if key in message), None)
+        parts = next(
+            (
+                message[key]
+                for key in ("parts", "contentParts", "message", "text", "prompt")
+                if key in message
+            ),
+            None,
+        )
         named["content"] = parts
     content = named["content"]
     if isinstance(content, Mapping) and ("type" in content or isinstance(content.get("text"), str)):

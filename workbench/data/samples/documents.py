@@ -30,7 +30,7 @@ def rows_of(document: Mapping[str, Any], source: str) -> Rows:
     _refuse_without_rows(keys, source)
     if (known := document_rows(keys)) is not None:
         return known
-    if _is_row(keys):
+    if _is_row(keys) or shape_of(list(keys), [keys]) is not None:
         return [keys]
     table = _of_split(keys) or _of_viewer(keys) or _of_columns(keys) or _of_index(keys)
     if table is not None:

@@ -2,8 +2,10 @@
 
 OpenAI's batch output has one object per request, `{"custom_id", "response": {"status_code", "body": {...}}}`; the body is
 a chat completion (`choices`) or a response (`output`). Anthropic's has `{"type": "succeeded", "message": {...}}`, Gemini's
-responses have `candidates`, Bedrock's `output.message`. A request has `messages`, `contents` or `input`. Sources: OpenAI's API
-reference, "Batch", "Chat Completions" and "Responses"; Anthropic's "Message Batches"; Google's "GenerateContentResponse".
+responses have `candidates`, Bedrock's `output.message`. Text APIs have a list of texts: AI21's `completions`, watsonx's `results`,
+Cohere's `generations`. A request has `messages`, `contents` or `input`. Sources: OpenAI's API reference, "Batch", "Chat
+Completions" and "Responses"; Anthropic's "Message Batches"; Google's "GenerateContentResponse"; AI21's "Jurassic-2 Complete";
+IBM's "TextGenResult".
 """
 
 from __future__ import annotations
@@ -91,7 +93,8 @@ def choices_in(value: Any) -> list[Any]:
     body = _body(value) if isinstance(value, Mapping) else None
     if body is None:
         return []
-    name = next((key for key in ("choices", "candidates") if isinstance(body.get(key), list)), "")
+    lists = ("choices", "candidates", *TEXT_LISTS)
+    name = next((key for key in lists if isinstance(body.get(key), list)), "")
     choices = body.get(name, [])
     if len(choices) < 2:
         return []
@@ -197,6 +200,7 @@ def _answers(body: Mapping[str, Any]) -> list[list[Any]]:
         _of_choices(body.get("choices")),
         _of_candidates(body.get("candidates")),
         _of_bedrock(body),
+        _of_text_list(body),
         chat_of(inner) if isinstance(inner, Mapping) else None,
         chat_of(body["message"]) if isinstance(body.get("message"), Mapping) else None,
         chat_of(items) if isinstance(items, list) else None,
@@ -224,6 +228,39 @@ def _of_bedrock(body: Mapping[str, Any]) -> list[Any] | None:
     )
     text = next((one for one in found if isinstance(one, str)), None)
     return None if text is None else [{"role": "assistant", "content": text}]
+
+
+TEXT_LISTS: Mapping[str, tuple[str, ...]] = {
+    "completions": ("data", "text"), "results": ("generated_text",), "generations": ("text",)
+}  # fmt: skip
+"""Names of the lists of texts that AI21, watsonx and Cohere return, with the keys of the text in an element."""
+_ABOUT_TEXTS = frozenset({"finishReason", "finish_reason", "stop_reason"})
+"""Keys next to the text, of which each element has one."""
+
+
+def _of_text_list(body: Mapping[str, Any]) -> list[Any] | None:
+    """The first text of a text API."""
+    texts = texts_of(body)
+    return [{"role": "assistant", "content": texts[0]}] if texts else None
+
+
+def texts_of(body: Mapping[str, Any]) -> list[str]:
+    """The texts in a response of a text API; none of anything else."""
+    for name, keys in TEXT_LISTS.items():
+        values = body.get(name)
+        found = [_said_by_text_api(one, keys) for one in values] if isinstance(values, list) else []
+        texts = [text for text in found if text is not None]
+        if texts and len(texts) == len(found):
+            return texts
+    return []
+
+
+def _said_by_text_api(value: Any, keys: Sequence[str]) -> str | None:
+    if not isinstance(value, Mapping) or not _ABOUT_TEXTS & value.keys():
+        return None
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else None
 
 
 def _text_of_first(values: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Rows whose prompts and completions are inside the objects of a column: mapped by a dotted path, or found by their names."""
+"""Rows whose prompts and completions are inside the objects of a column, or under names with a prefix: mapped by a path, or found by their names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
 from workbench.data.samples.column_errors import UnmappedError
-from workbench.data.samples.column_names import USABLE
+from workbench.data.samples.column_names import USABLE, is_name_of
 from workbench.data.samples.columns import recognise
+from workbench.data.samples.foreign_names import with_english_names
+from workbench.data.samples.memory_rows import frame_of
+from workbench.data.samples.old_grades import column_scores
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.shaped_rows import Columns, as_column, records, unique_names
-from workbench.data.samples.shapes import LOOKED_AT, at, from_json, shape_of
+from workbench.data.samples.shapes import LOOKED_AT, at, from_json, objects, shape_of
 from workbench.data.samples.source_file import Loaded
 
 _SHOWN = 8
@@ -23,10 +27,11 @@ _SHOWN = 8
 
 
 def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]:
-    """Rows of which a column has an object with the prompt or the completion, with a column for each of its keys, and a note.
+    """Rows with their prompts and completions as columns of known names, and a note on each change.
 
-    Unchanged if a column has such a role itself, if the rows have a tool's shape, or if the user maps columns; and if several
-    columns have objects with the same role.
+    A column for each key of the objects of a column, a row for each object in the lists of a column, plain names instead of a
+    platform's prefixes or of those in another language. Unchanged if a column has such a role itself, if the rows have a tool's
+    shape, or if the user maps columns; and if several columns have objects with the same role.
 
     Args:
         loaded: The result of a reader.
@@ -38,6 +43,14 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     names = unique_names(frame.columns)
     if len(set(map(str, frame.columns))) < len(names) or not len(frame):
         return loaded, ()
+    if (renamed := _without_prefixes(loaded, frame)) is not None:
+        return renamed
+    own, of_names = with_english_names(frame, names, lambda name: list(frame[name].head(LOOKED_AT)))
+    return (replace(loaded, frame=own), of_names) if of_names else _lifted(loaded, frame, names)
+
+
+def _lifted(loaded: Loaded, frame: pd.DataFrame, names: Sequence[str]) -> tuple[Loaded, tuple[str, ...]]:
+    """Rows with a column for each key of the objects with the roles that no column has, or a row for each object in lists."""
     first = list(records(frame.head(LOOKED_AT), names))
     lacking, used = _lacking(names, first)
     if not lacking or shape_of(names, first) is not None:
@@ -45,14 +58,26 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
     found: dict[str, list[str]] = {}
     roles: list[str] = []
     for name in (name for name in names if name not in used):
-        objects = _objects(name, first)
-        keys = list(dict.fromkeys(str(key) for cell in objects for key in cell))
+        cells = _objects(name, first)
+        keys = list(dict.fromkeys(str(key) for cell in cells for key in cell))
         is_judged = lacking != USABLE and _JUDGED.search(name) is not None
-        if not is_judged and (spoken := [role for role in _roles(keys, objects) if role in lacking]):
+        if not is_judged and (spoken := [role for role in _roles(keys, cells) if role in lacking]):
             found[name] = keys
             roles += spoken
+    if not found and lacking == USABLE:
+        return _exploded(loaded, frame, names, first)
     if not found or len(set(roles)) < len(roles):
         return loaded, ()
+    own = _with_keys(frame, names, found)
+    notes = [
+        f"the rows are in column {name!r}, whose keys are read as columns: {_listed(keys)}"
+        for name, keys in found.items()
+    ]
+    return replace(loaded, frame=own), tuple(notes)
+
+
+def _with_keys(frame: pd.DataFrame, names: Sequence[str], found: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """The rows with a column for each key of some columns' objects, instead of these columns."""
     own, taken = frame, set(names) - found.keys()
     for name, keys in found.items():
         column = frame.columns[names.index(name)]
@@ -65,11 +90,79 @@ def unnested(loaded: Loaded, columns: Columns) -> tuple[Loaded, tuple[str, ...]]
         }
         taken |= lifted.keys()
         own = own.drop(columns=[column]).assign(**lifted)
-    notes = [
-        f"the rows are in column {name!r}, whose keys are read as columns: {_listed(keys)}"
-        for name, keys in found.items()
+    return own
+
+
+def _exploded(
+    loaded: Loaded, frame: pd.DataFrame, names: Sequence[str], first: Sequence[Mapping[str, Any]]
+) -> tuple[Loaded, tuple[str, ...]]:
+    """A row for each object in the lists of the only column whose objects have a prompt and a completion, and a note."""
+    found = []
+    for name in names:
+        lists = [from_json(row[name]) for row in first if not is_missing(row.get(name))]
+        inner = [one for cell in lists if isinstance(cell, list) for one in cell]
+        if (
+            inner
+            and all(isinstance(one, Mapping) for one in inner)
+            and all(isinstance(cell, list) for cell in lists)
+        ):
+            keys = list(dict.fromkeys(str(key) for one in inner[:LOOKED_AT] for key in one))
+            if {"prompt", "completion"} <= set(_roles(keys, inner[:LOOKED_AT])):
+                found.append(name)
+    if len(found) != 1:
+        return loaded, ()
+    (name,) = found
+    rows = list(records(frame, names))
+    each = [
+        {**{key: cell for key, cell in row.items() if key != name}, **one}
+        for row in rows
+        for one in objects(row.get(name))
     ]
-    return replace(loaded, frame=own), tuple(notes)
+    note = f"the rows are in the lists of column {name!r}: {counted(len(frame), 'row')} read as {len(each):,}, one per element"
+    return replace(loaded, frame=frame_of(each), lines=None, faults={}), (note,)
+
+
+_PREFIXES: Mapping[str, tuple[str, str, str]] = {
+    "Toloka": ("INPUT:", "OUTPUT:", "ASSIGNMENT:"), "Mechanical Turk": ("Input.", "Answer.", "HITId"),
+}  # fmt: skip
+"""Platforms of annotators, with the prefixes of what the annotators got and of what they returned, and the start of another column."""
+_SIDES = {"left": "response_a", "right": "response_b"}
+"""Names of two completions of which an annotator chooses one."""
+
+
+def _without_prefixes(loaded: Loaded, frame: pd.DataFrame) -> tuple[Loaded, tuple[str, ...]] | None:
+    """The rows of a platform of annotators with plain names of what they got, and what they returned as old scores; None for others."""
+    names = list(map(str, frame.columns))
+    for platform, (given, returned, other) in _PREFIXES.items():
+        inputs = {name: name.removeprefix(given) for name in names if name.startswith(given)}
+        outputs = {name: name.removeprefix(returned) for name in names if name.startswith(returned)}
+        if inputs and outputs and any(name.startswith(other) for name in names):
+            return _of_annotators(loaded, frame, inputs, outputs, platform)
+    return None
+
+
+def _of_annotators(
+    loaded: Loaded, frame: pd.DataFrame, inputs: Mapping[str, str], outputs: Mapping[str, str], platform: str
+) -> tuple[Loaded, tuple[str, ...]]:
+    is_pair = set(_SIDES) <= set(inputs.values())
+    renamed = {name: _SIDES.get(own, own) if is_pair else own for name, own in inputs.items()}
+    has_completion = is_pair or any(is_name_of("completion", own) for own in renamed.values())
+    own, scores, winners = frame, dict(loaded.old), list[str]()
+    for name, returned in outputs.items():
+        cells = frame[name]
+        verdicts = {str(cell).strip().casefold() for cell in cells if not is_missing(cell)}
+        is_written = not has_completion and is_name_of("completion", returned)
+        renamed[name] = returned if is_written else f"annotator.{returned}"
+        if is_pair and verdicts <= {*_SIDES, "tie", "both", "equal", "same", "none", ""}:
+            own = own.assign(**{name: [_SIDES.get(str(cell).strip().casefold(), cell) for cell in cells]})
+            renamed[name] = "winner" if not winners else renamed[name]
+            winners.append(name)
+        elif not is_written:
+            scores |= column_scores({returned: cells})
+    taken = [name for name in map(str, frame.columns) if name not in renamed]
+    renamed = {name: new for name, new in renamed.items() if new not in taken}
+    note = f"rows of {platform}: read {_listed(list(renamed))} as {_listed(list(renamed.values()))}; a row per annotator"
+    return replace(loaded, frame=own.rename(columns=renamed), old=scores), (note,)
 
 
 _TYPES = frozenset({"S", "N", "BOOL", "NULL"})

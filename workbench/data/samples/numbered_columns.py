@@ -14,7 +14,7 @@ from workbench.data.samples.column_names import ROLES, plain_name
 from workbench.data.samples.columns import COMPLETION_NAMES, RIGHT_OPTIONS
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.preference_pairs import BASES, PAIRS
-from workbench.data.samples.proposals import PEEKED
+from workbench.data.samples.proposals import PEEKED, is_made_by_model
 from workbench.data.samples.repeated_rows import cells_as_column
 from workbench.data.samples.source_file import Loaded
 
@@ -89,7 +89,8 @@ def _completions_of(names: Sequence[str]) -> dict[str, str]:
     """Mark to column, in order: the columns of one stem whose marks start at 0, 1 or a and have no gap."""
     for stem, marked in _by_stem(names).items():
         pair = {plain_name(name) for name in marked.values()}
-        if stem in _STEMS and _are_in_order(list(marked)) and not (len(marked) == 2 and pair <= _SIDES):
+        is_known = stem in _STEMS or (len(marked) > 1 and is_made_by_model(next(iter(marked.values()))))
+        if is_known and _are_in_order(list(marked)) and not (len(marked) == 2 and pair <= _SIDES):
             return marked
     return {}
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
+from workbench.data.samples.chat_templates import turns_of_template
 from workbench.data.samples.chats import chat_of
 from workbench.data.samples.column_names import ROLES, is_name_of, plain_name
 from workbench.data.samples.columns import COMPLETION_NAMES, recognise
@@ -68,6 +69,9 @@ _WINNERS = (
     "label",
 )
 """Columns that may name the better side, the first one counts."""
+
+_ASKS_FOR_WINNER = re.compile(r"(?:^|_)(?:better|best|prefer(?:red)?|winner|winning)(?:_|\?|$)")
+"""Words in the name of another column that may name the better side, such as a question of a form."""
 
 _STRENGTHS = ("preference_strength", "overall_preference")
 """Columns with a number below 0 if the first side is better, and above 0 if the second is."""
@@ -131,7 +135,7 @@ def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[An
     """The columns of two completions, if no single completion column is intended and neither has another role."""
     if "completion" in columns or "messages" in columns:
         return None
-    folded = {str(name).casefold(): name for name in reversed(list(frame.columns))}
+    folded = {_underscored(name): name for name in reversed(list(frame.columns))}
     if any(
         _are_answers(frame[name], str(name))
         for name in folded.values()
@@ -184,7 +188,12 @@ def _roles_beside(
 
 
 def _folded(pair: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(str(name).casefold() for name in pair)
+    return tuple(map(_underscored, pair))
+
+
+def _underscored(name: Any) -> str:
+    """A name in lower case, with an underscore for each blank or hyphen: "Response A" and "response_a" are one."""
+    return re.sub(r"[ -]", "_", str(name).casefold())
 
 
 def _prompts(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[Any] | None:
@@ -209,6 +218,8 @@ def _sides(frame: pd.DataFrame, pair: Sequence[Any], prompts: Sequence[Any] | No
     read = (
         _hh_turns
         if said and all(map(_hh_turns, said))
+        else turns_of_template
+        if said and all(map(turns_of_template, said))
         else partial(answer_in_text, has_prompt=False)
         if are_chat_texts(first, "completion")
         else None
@@ -298,17 +309,18 @@ Verdict = tuple[bool | None, bool | None]
 
 def _verdicts(frame: pd.DataFrame, pair: Sequence[Any]) -> list[Verdict]:
     """Which side of each pair was chosen, by the names of its columns, or by the first column that names one."""
-    names = (str(pair[0]).casefold(), str(pair[1]).casefold())
+    names = (_underscored(pair[0]), _underscored(pair[1]))
     if names in _CHOSEN_FIRST:
         return [(True, False)] * len(frame)
-    folded = {str(name).casefold(): list(frame[name]) for name in reversed(list(frame.columns))}
+    folded = {_underscored(name): list(frame[name]) for name in reversed(list(frame.columns))}
     flags = [folded.get(f"winner_model_{side}") for side in "ab"]
     if flags[0] is not None and flags[1] is not None and names[0].endswith("_a"):
         return [_by_flags(*map(_is_set, both)) for both in zip(flags[0], flags[1], strict=True)]
     for sides, column, verdict in _OF_DATA_SETS:
         if names == sides and _are_numbers(folded.get(column, ())):
             return [verdict(cell) for cell in folded[column]]
-    for name in _WINNERS:
+    asked = [name for name in folded if _ASKS_FOR_WINNER.search(name)]
+    for name in (*_WINNERS, *asked):
         found = [_by_winner(cell, names) for cell in folded.get(name, ())]
         if any(first is not None for first, _ in found):
             return found
@@ -322,7 +334,7 @@ def _by_winner(cell: Any, names: tuple[str, str]) -> Verdict:
     """By a cell that names a side: "model_a", "response_a", "a", "1", or compares both: "A>B"."""
     if is_missing(cell) or isinstance(cell, bool | np.bool_):
         return None, None
-    winner = str(cell).strip().casefold().removesuffix(".0")
+    winner = _underscored(str(cell).strip()).removesuffix(".0")
     sides = [_side_of(name) for name in names]
     if match := _COMPARED.fullmatch(winner):
         left, sign, right = match.groups()
@@ -396,10 +408,10 @@ def _with_sides(own: pd.DataFrame, pair: Sequence[Any]) -> tuple[pd.DataFrame, d
     Returns:
         The rows, and the new names of columns whose own name would be taken for a reference.
     """
-    names = tuple(str(name).casefold() for name in pair)
+    names = _folded(pair)
     is_named = "chosen" in names[0] and names[1] == names[0].replace("chosen", "rejected")
     words = ("chosen", "rejected") if is_named else (names[0][-1], names[1][-1])
-    folded = {str(name).casefold(): name for name in own.columns}
+    folded = {_underscored(name): name for name in own.columns}
     for first, second, stem in _twins(folded, words, whole=is_named):
         if stem not in own.columns and stem not in _ROLE_NAMES:
             cells = [list(own[folded[name]]) for name in (first, second)]

@@ -113,6 +113,11 @@ _NEVER = frozenset({
 })  # fmt: skip
 """Words in the name of a column with metadata about a row."""
 
+_OF_TASK = frozenset(
+    {"case", "demo", "example", "hidden", "private", "public", "sample", "shot", "test", "unit"}
+)
+"""Words in the name of a numbered column that is a part of the prompt or of its tests, such as `sample_output_1`."""
+
 _NO_PROSE = re.compile(
     r"[-+]?[\d.,]+(?:e[-+]?\d+)?%?|\d{4}-\d\d-\d\d.*|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|https?://\S+|true|false|(?:[^\W\d]|-)*\d[\w-]*",
     re.IGNORECASE,
@@ -160,6 +165,14 @@ def column_by_terms(role: str, names: Sequence[str], peek: Peek) -> str | None:
         for name in rivals
     )
     return None if is_tied else found[0]
+
+
+def is_made_by_model(name: str) -> bool:
+    """Whether a name with a number, such as `r1_solution_2`, is of a completion and its writer, and not of a reference."""
+    words = _words_in_order(name)
+    others = set(words[:-1])
+    known = _NEVER | _WORDS["reference"] | _WORDS["prompt"] | _OF_TASK
+    return bool(others) and words[-1].removesuffix("s") in _NOUNS["completion"] and not others & known
 
 
 def _last_term(name: str) -> str:

@@ -57,6 +57,7 @@ def without_written_forms(loaded: Loaded, columns: Columns, source: str) -> tupl
     for change in (
         _with_api_replies,
         _without_copy_of_chosen,
+        _with_whole_outputs,
         _with_predictions,
         _with_joined_pieces,
         _with_responses,
@@ -196,6 +197,45 @@ def _with_predictions(
         f"{mapping_text({'completion': name})}"
     )
     return frame.rename(columns={name: _EXPECTED}), [note]
+
+
+def _with_whole_outputs(
+    frame: pd.DataFrame, columns: Mapping[str, str | None]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The rows without a prediction that is much shorter than the model's output next to it, from which it was extracted."""
+    name = _roles(frame, columns).get("completion", "")
+    if plain_name(name) not in _EXTRACTED or "completion" in columns:
+        return frame, []
+    folded = {plain_name(str(other)): str(other) for other in reversed(list(frame.columns))}
+    whole = next((folded[other] for other in _WHOLE if other in folded and folded[other] != name), "")
+    texts = [cell for cell in frame[whole].head(PEEKED) if not is_missing(cell)] if whole else []
+    if not texts or not all(isinstance(cell, str) for cell in texts):
+        return frame, []
+    short = [len(str(cell)) for cell in frame[name].head(PEEKED) if not is_missing(cell)]
+    if not short or sum(map(len, texts)) * len(short) < _MUCH * sum(short) * len(texts):
+        return frame, []
+    note = (
+        f"column {whole!r} is read as the completion, and {name!r} as what was extracted from it; to grade {name!r}, map it: "
+        f"{mapping_text({'completion': name})}"
+    )
+    return frame.rename(columns={name: f"extracted.{name}"}), [note]
+
+
+_EXTRACTED = ("prediction", "pred", "predict", "modelprediction", "generatedanswer", "modelanswer")
+"""Names of completions that may be extracted from the model's output."""
+_WHOLE = (
+    "modeloutput",
+    "modelresponse",
+    "rawoutput",
+    "rawresponse",
+    "response",
+    "output",
+    "completion",
+    "generation",
+)
+"""Names of the output that they are extracted from."""
+_MUCH = 2
+"""How many times longer the whole output is."""
 
 
 def _with_joined_pieces(

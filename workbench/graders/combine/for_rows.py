@@ -17,6 +17,7 @@ from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
+from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.plain import plain
 from workbench.data.templates.values import script_text
 from workbench.graders.base import Grader, from_spec, kind
@@ -38,8 +39,9 @@ class ForRows(Grader):
     """Grades a row with the grader of the first case that applies to it; a row without one is skipped.
 
     A case is `{"when": {column: value}, "grader": grader}`, and applies to rows that have these values. Numbers and texts
-    are compared as text, since files of CSV contain texts. `prompt` is the row's last user turn, unless it has a column of that
-    name or the grader is lenient. The grader is given the row with the values of the case, and
+    are compared as text, since files of CSV contain texts. A name of a prompt, such as `prompt`, `input` or `question`, is the
+    row's last user turn, unless the row has a column of that name or the grader is lenient: tables are read without that column,
+    which became the turn. The grader is given the row with the values of the case, and
     with `defaults`, in columns that the row lacks.
 
     Attributes:
@@ -134,7 +136,7 @@ class ForRows(Grader):
             if not len(rows):
                 continue
             some = samples.take(rows)
-            if self.defaults or self.lenient:
+            if self.defaults or self.lenient or self._prompts:
                 some = some.rewrite(partial(_filled, {**self.defaults, **case["when"]}))
             part = control.part(partial(_counted, control, done))
             parts.append(
@@ -158,14 +160,23 @@ class ForRows(Grader):
                 chosen[row] = next(fitting, _NONE) if isinstance(sample, Sample) else 0
         return chosen
 
+    @property
+    def _prompts(self) -> frozenset[str]:
+        """Names of a prompt by which a case is chosen."""
+        names = {name for case in self.cases for name in case["when"]}
+        return frozenset(
+            name for name in names if is_name_of("prompt", name) or is_name_of("instruction", name)
+        )
+
     def _columns(self, sample: Sample) -> Mapping[str, Any]:
-        """The row's columns, and its prompt as `prompt` if a case is chosen by it."""
+        """The row's columns, and its prompt under the names by which a case is chosen."""
         metadata = sample.thread.metadata
         columns = metadata if isinstance(metadata, Mapping) else {}
-        if self.lenient or _PROMPT in columns or not any(_PROMPT in case["when"] for case in self.cases):
+        lacking = [name for name in self._prompts if name not in columns]
+        if self.lenient or not lacking:
             return columns
         asked = [turn.content for turn in sample.thread.get_turns() if turn.role == "user"]
-        return {**columns, _PROMPT: asked[-1]} if asked else columns
+        return {**columns, **dict.fromkeys(lacking, asked[-1])} if asked else columns
 
     def _applies(self, when: Mapping[str, Any], columns: Mapping[str, Any]) -> bool:
         for name, value in when.items():
@@ -178,8 +189,6 @@ class ForRows(Grader):
         return True
 
 
-_PROMPT = "prompt"
-"""The name of a row's prompt in a case."""
 _SHAPE = '{"when": {"column": value}, "grader": grader}'
 
 
@@ -231,6 +240,10 @@ def with_completion(thread: StringThread, text: str) -> StringThread:
     return StringThread.from_wire(([*before, ("assistant", text)], metadata, calls, tools, answers))
 
 
+OF_TEST = "/* transform of a test */"
+"""Mark in the script of a promptfoo test's transform, which changed the outputs in its results already."""
+
+
 @kind("transformed", family="several")
 @dataclass(frozen=True, kw_only=True)
 class Transformed(Grader):
@@ -263,6 +276,11 @@ class Transformed(Grader):
         """The grader that the tests over every kind use."""
         text = "function evaluate(input) { return { score: 1, output: input.response.trim() }; }"
         return cls(Contains("4"), script=ScriptGrader.from_source(text))
+
+    @property
+    def is_of_test(self) -> bool:
+        """Whether the script is the transform of a promptfoo test, rather than of an assertion."""
+        return isinstance(self.script, ScriptGrader) and OF_TEST in self.script.source.text
 
     @property
     def inner_graders(self) -> tuple[Grader, ...]:

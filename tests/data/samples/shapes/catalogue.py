@@ -298,7 +298,7 @@ NAMES: dict[str, Held] = {
         WITH_REFERENCE,
     ),
     "R33 objects": Held(
-        jsonl({"input": {"q": Q}, "output": {"text": A}, "meta": {"gold": {"river": R}}}), [(json.dumps({"q": Q}), A, None)]
+        jsonl({"input": {"q": Q}, "output": {"text": A}, "meta": {"gold": {"river": R}}}), ONE, said=("one entry, 'q'",)
     ),
     "R34 dotted": Held(
         jsonl({"input": {"q": Q}, "output": {"text": A}, "meta": {"gold": {"river": R}}}), WITH_REFERENCE,
@@ -312,7 +312,7 @@ NAMES: dict[str, Held] = {
     ),
     "R35 Braintrust": Held(
         jsonl({"id": "z", "input": {"q": Q}, "output": A, "expected": R, "scores": {"Factuality": 0.6}, "span_id": "s", "root_span_id": "s"}),
-        [(json.dumps({"q": Q}), A, R)], old={"Factuality": [0.6]},
+        WITH_REFERENCE, old={"Factuality": [0.6]},
     ),
 }  # fmt: skip
 

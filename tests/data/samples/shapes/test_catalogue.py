@@ -11,13 +11,14 @@ import pytest
 import workbench as wb
 from tests.data.samples.shapes.catalogue import CATALOGUE, Held
 from tests.data.samples.shapes.datasets import DATASETS
+from tests.data.samples.shapes.refused_before import REFUSED_BEFORE
 from tests.data.samples.shapes.structures import STRUCTURES
 from tests.data.samples.shapes.tools import TOOLS
 from tests.data.samples.shapes.unseen import UNSEEN
 from workbench.core.errors import SamplesError, SamplesWarning
 from workbench.data.samples.shapes.training import turns_of_template
 
-HELD = {**CATALOGUE, **DATASETS, **TOOLS, **UNSEEN, **STRUCTURES}
+HELD = {**CATALOGUE, **DATASETS, **TOOLS, **UNSEEN, **STRUCTURES, **REFUSED_BEFORE}
 
 
 def read(held: Held, folder) -> wb.Samples:

@@ -355,7 +355,7 @@ WRITTEN = {
     "CSV with cells of several lines": Held(csv(f'prompt,completion\n"{Q}","Two\nlines, and ""quotes""."\n'), [(Q, 'Two\nlines, and "quotes".', None)]),
     "TSV with quotes that are text": Held(("x.tsv", f'prompt\tcompletion\n{Q}\tThe "Vltava".\n{Q}\t5" of rain\n'.encode()), [(Q, 'The "Vltava".', None), (Q, '5" of rain', None)]),
     "UTF-32": Held(("x.jsonl", LINE.encode("utf-32")), ONE),
-    "Excel with two sheets": Held(excel(("notes", [{"remark": "see data"}]), ("data", [{"prompt": Q, "completion": A}])), refused=("sheet",)),
+    "Excel with two sheets": Held(excel(("notes", [{"remark": "see data"}]), ("data", [{"prompt": Q, "completion": A}])), ONE, said=("'data'", "left out 'notes'")),
     "Excel with one sheet": Held(excel(("rows", [{"prompt": Q, "completion": A, "reference": R}])), WITH_REFERENCE),
     "zip of lines": Held(zipped("rows.zip", rows__jsonl=LINES), refused=("zip",)),
     "pickle": Held(("rows.pkl", b"\x80\x04]\x94."), refused=("pickle",)),

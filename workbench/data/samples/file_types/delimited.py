@@ -7,13 +7,17 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from io import StringIO
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
+from workbench.data.samples.columns import recognise
 from workbench.data.samples.file_types import reader
+from workbench.data.samples.plain import is_missing
 from workbench.data.samples.source_file import Loaded, SourceFile
 
 _SEPARATORS = ("\t", ";", ",", "|")
@@ -35,13 +39,17 @@ def read_delimited(file: SourceFile) -> Loaded:
     skipped = declared.end() if declared else 0
     separator = declared[1] if declared else _separator(text, file.suffix)
     with _any_field_size():
-        records = _records(file.path, text[skipped:], separator, first=2 if declared else 1)
-        header = next(records, None)
-        if header is None:
+        records: Iterator[tuple[int, list[str]]] = _records(
+            file.path, text[skipped:], separator, first=2 if declared else 1
+        )
+        first = list(islice(records, MAX_ABOVE + 1))
+        if not first:
             raise SamplesError(
                 "the file is empty", where=str(file.path), found="0 rows", expected="a line of column names"
             )
-        names, rows, lines = header[1], [], []
+        place = header_place([record for _, record in first])
+        names, rows, lines = first[place][1], [], []
+        records = chain(first[place + 1 :], records)
         for line, record in records:
             if len(record) != len(names):
                 raise _ragged(file.path, line, len(record), names, separator)
@@ -52,7 +60,51 @@ def read_delimited(file: SourceFile) -> Loaded:
         kept = [at for at in range(len(names)) if at not in empty]
         names, rows = [names[at] for at in kept], [[row[at] for at in kept] for row in rows]
     rows, lines, notes = _without_headers(names, rows, lines)
+    notes = (*above_header(place), *notes)
     return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines, notes=notes)
+
+
+MAX_ABOVE = 10
+"""Maximum lines above the header."""
+
+
+def header_place(records: Sequence[Sequence[Any]]) -> int:
+    """The place of the header among the first records: below lines with at most one cell each, such as a title.
+
+    Also below a line that has no name for some of the columns, if it has one for each. Only if its names are those of known roles
+    and all different; else 0. A single word without further cells is a header itself.
+
+    Args:
+        records: The first records, of cells that may be missing or blank.
+    """
+    for place, record in enumerate(records):
+        names = [str(cell).strip() for cell in record if not is_missing(cell) and str(cell).strip()]
+        if len(names) > 1:
+            below = (
+                [str(cell).strip() for cell in records[place + 1] if not is_missing(cell)]
+                if place + 1 < len(records)
+                else []
+            )
+            if len(names) < len(record) == len(set(below) - {""}) and _have_roles(
+                below, ("prompt", "completion")
+            ):
+                return place + 1
+            return place if place and len(set(names)) == len(names) and _have_roles(names) else 0
+        if len(record) == 1 and names and " " not in names[0]:
+            return 0
+    return 0
+
+
+def _have_roles(names: Sequence[str], needs: Sequence[str] = ()) -> bool:
+    try:
+        return set(needs) <= recognise(names).keys()
+    except SamplesError:
+        return False
+
+
+def above_header(n_lines: int) -> tuple[str, ...]:
+    """The note on lines above the header; none if there are none."""
+    return (f"skipped {counted(n_lines, 'line')} above the header",) if n_lines else ()
 
 
 def _without_headers(
@@ -76,7 +128,7 @@ def _without_headers(
 
 
 def _separator(text: str, suffix: str) -> str:
-    """The separator of the header, which is outside of its quotes."""
+    """The separator of the header, which is outside of its quotes; also of one below a title."""
     if suffix == ".tsv":
         return "\t"
     line = next((line for line in text.splitlines() if line.strip()), "")
@@ -84,7 +136,10 @@ def _separator(text: str, suffix: str) -> str:
     counts = {separator: bare.count(separator) for separator in _SEPARATORS}
     # A comma decides only if nothing else separates: it is also the most frequent mark inside names.
     found = max(_SEPARATORS, key=lambda separator: counts[separator])
-    return found if counts[found] else ","
+    if counts[found]:
+        return found
+    first = list(islice(text.splitlines(), MAX_ABOVE + 1))
+    return next((one for one in _SEPARATORS if header_place([line.split(one) for line in first])), ",")
 
 
 def _records(path: Path, text: str, separator: str, *, first: int) -> Iterator[tuple[int, list[str]]]:

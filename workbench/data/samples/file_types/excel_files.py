@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from importlib.util import find_spec
 from io import BytesIO
@@ -9,7 +10,9 @@ from io import BytesIO
 import pandas as pd
 
 from workbench.core.errors import SamplesError
+from workbench.data.samples.columns import frame_roles
 from workbench.data.samples.file_types import reader
+from workbench.data.samples.file_types.delimited import MAX_ABOVE, above_header, header_place
 from workbench.data.samples.source_file import Loaded, SourceFile
 
 
@@ -64,10 +67,40 @@ def read_excel(file: SourceFile) -> Loaded:
             expected="a .xlsx file that is not damaged", hint="save the sheet as CSV",
         ) from error  # fmt: skip
     full = {name: frame for name, frame in sheets.items() if len(frame)}
+    graded = {
+        name: frame for name, frame in full.items() if "completion" in frame_roles(_below_title(frame)[0])
+    }
+    if len(full) > 1 and len(graded) == 1:
+        frame, notes = _below_title(next(iter(graded.values())))
+        others = ", ".join(repr(name) for name in full if name not in graded)
+        note = f"read the sheet {next(iter(graded))!r}, the only one with completions; left out {others}"
+        return Loaded(frame.astype(object).where(frame.notna(), None), notes=(note, *notes))
     if len(full) > 1:
         raise SamplesError(
             "several sheets have rows", where=str(file.path), found=", ".join(map(repr, full)), expected="one sheet with rows",
-            hint=f"pass one: wb.read_samples(pandas.read_excel(path, sheet_name={next(iter(full))!r}))",
+            hint=f"pass one: wb.read_samples(pandas.read_excel(path, sheet_name={next(iter(graded or full))!r}))",
         )  # fmt: skip
-    frame = next(iter(full.values()), next(iter(sheets.values())))
-    return Loaded(frame.astype(object).where(frame.notna(), None))
+    frame, notes = _below_title(next(iter(full.values()), next(iter(sheets.values()))))
+    return Loaded(frame.astype(object).where(frame.notna(), None), notes=notes)
+
+
+_UNNAMED = re.compile(r"Unnamed: \d+")
+"""Names that pandas gives to columns without one."""
+
+
+def _below_title(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows below a title, or below empty lines, with their names, and a note; unchanged without such lines."""
+    first = [None if _UNNAMED.fullmatch(str(name)) else name for name in frame.columns]
+    place = header_place([first, *frame.head(MAX_ABOVE).to_numpy(object).tolist()])
+    if not place:
+        return frame, ()
+    names = frame.iloc[place - 1]
+    kept = [
+        number
+        for number, name in enumerate(names)
+        if not pd.isna(name) or frame.iloc[place:, number].notna().any()
+    ]
+    below = frame.iloc[place:, kept].reset_index(drop=True)
+    return below.set_axis(
+        ["" if pd.isna(names.iloc[number]) else str(names.iloc[number]) for number in kept], axis=1
+    ), above_header(place)

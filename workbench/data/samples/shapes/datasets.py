@@ -109,11 +109,12 @@ def session(row: Row) -> ShapedRow:
 
 _CONVERSATION = (
     "conversation_id", "session_id", "thread_id", "dialog_id", "dialogue_id", "chat_id", "conversation", "session", "dialogue",
+    "conversationId", "sessionId", "threadId", "chatId",
 )  # fmt: skip
 _SPEAKER, _SAID = ("role", "speaker", "sender"), ("content", "text", "utterance", "message")
 _ABOUT_TURNS = (
     *_SPEAKER, *_SAID, *_CONVERSATION, "timestamp", "created_at", "time", "date", "turn", "turn_id", "turn_index", "turn_number", "index",
-    "message_id",
+    "message_id", "id", "createdAt", "createdDate", "updatedAt",
 )  # fmt: skip
 _ABOUT_MESSAGES = frozenset(
     {

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.data.row_columns import REFERENCE_NAMES
+from workbench.data.samples.envelopes import TEXT_LISTS, texts_of
 from workbench.data.samples.shapes import (
     Row,
     Score,
@@ -107,6 +108,32 @@ def response(row: Row) -> ShapedRow:
     return ShapedRow(
         prompt=asked, completion=texts or without(row, "messages", "input", "request", "metadata"), system=row.get("instructions"),
         id=row.get("id"), columns=columns,
+    )  # fmt: skip
+
+
+def _are_text_replies(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    return all(texts_of(_text_reply(row)) for row in rows if any(name in row for name in TEXT_LISTS))
+
+
+def _text_reply(row: Row) -> dict[str, Any]:
+    """The response of a row, without the request that it repeats."""
+    return {name: from_json(row[name]) for name in TEXT_LISTS if name in row}
+
+
+@shape(
+    "responses of text APIs, a line each", "|".join(f"{name}.0.{'.'.join(keys)}" for name, keys in TEXT_LISTS.items()), fits=_are_text_replies,
+    example={"id": "a", "prompt": {"text": "2+2?", "tokens": []}, "completions": [{"data": {"text": "4", "tokens": []}, "finishReason": {"reason": "endoftext"}}]},
+    takes="AI21, watsonx, Cohere: a completion per entry of completions, results or generations, prompt from prompt or input where it is stored",
+)  # fmt: skip
+def text_reply(row: Row) -> ShapedRow:
+    """A response with a list of texts."""
+    texts = texts_of(_text_reply(row))
+    asked = first_of(
+        row, "prompt.text", "prompt", "input", "request.prompt", "request.input", "messages", "question"
+    )
+    return ShapedRow(
+        prompt=asked if has(row, "prompt.text") or not isinstance(asked, dict) else None, completion=texts[0] if len(texts) == 1 else texts or None, id=row.get("id"),
+        columns=without(row, *TEXT_LISTS, "prompt", "input", "messages", "id"), error="a response without a text",
     )  # fmt: skip
 
 

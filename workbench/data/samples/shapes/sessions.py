@@ -1,7 +1,8 @@
-"""Logs of chats, coding agents and model servers: Codex, SWE-agent, character chats, Bedrock, llama.cpp, groups of conversations."""
+"""Logs of chats, coding agents and model servers: Codex, SWE-agent, character chats, LM Studio, LibreChat, Bedrock, llama.cpp, groups of conversations."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.data.samples.chats import is_dialogue, turns_of_texts
@@ -14,6 +15,7 @@ from workbench.data.samples.shapes import (
     first_of,
     from_json,
     has,
+    items,
     objects,
     shape,
     without,
@@ -56,6 +58,130 @@ def character_chat(row: Row) -> ShapedRow:
         for one in row["messages"]
     ]
     return ShapedRow(messages=chat, columns={"character": first_of(row, "character_name", "name")})
+
+
+def _shown_version(message: Row) -> dict[str, Any] | None:
+    """The turn of the version that is shown; None for one without a role."""
+    versions = objects(message.get("versions"))
+    place = message.get("currentlySelected")
+    shown = versions[place] if isinstance(place, int) and 0 <= place < len(versions) else versions[0]
+    steps = [one for one in objects(shown.get("steps")) if at(one, "style.type") != "thinking"]
+    parts = [
+        part
+        for one in (steps or [shown])
+        for part in objects(one.get("content"))
+        if part.get("type") == "text"
+    ]
+    content = (
+        shown.get("content")
+        if isinstance(shown.get("content"), str)
+        else "\n".join(str(part.get("text")) for part in parts)
+    )
+    return {"role": shown["role"], "content": content} if shown.get("role") else None
+
+
+@shape(
+    "LM Studio chats", "messages.0.versions.0.role",
+    example={"name": "c", "messages": [{"versions": [{"type": "singleStep", "role": "user", "content": [{"type": "text", "text": "2+2?"}]}], "currentlySelected": 0}, {"versions": [{"type": "multiStep", "role": "assistant", "steps": [{"type": "contentBlock", "content": [{"type": "text", "text": "4"}]}]}], "currentlySelected": 0}]},
+    takes="one row per chat: of each message the version that is shown, without its thinking",
+)  # fmt: skip
+def studio_chat(row: Row) -> ShapedRow:
+    """A chat of LM Studio."""
+    fields = objects(at(row, "perChatPredictionConfig.fields"))
+    prompts = [one.get("value") for one in fields if one.get("key") == "llm.prediction.systemPrompt"]
+    turns = [_shown_version(one) for one in objects(row["messages"]) if objects(one.get("versions"))]
+    return ShapedRow(
+        messages=[turn for turn in turns if turn], system=next(filter(None, [*prompts, row.get("systemPrompt")]), None),
+        columns={name: value for name, value in {"name": row.get("name"), "model": at(row, "lastUsedModel.identifier")}.items() if value},
+    )  # fmt: skip
+
+
+@document("LibreChat export")
+def libre_export(value: Row) -> list[Any] | None:
+    """The messages of a conversation, also of its tree, each with the id of the one that it replies to."""
+    found = value.get("messagesTree", value.get("messages"))
+    roots = objects(found if isinstance(found, list) else at(found, "children"))
+    if not roots or not has(value, "conversationId") or "isCreatedByUser" not in roots[0]:
+        return None
+    flat: list[Any] = []
+    waiting = [(root, root.get("parentMessageId")) for root in roots[::-1]]
+    while waiting:
+        message, parent = waiting.pop()
+        flat.append({**without(message, "children"), "parentMessageId": parent})
+        waiting += [(reply, message.get("messageId")) for reply in objects(message.get("children"))[::-1]]
+    return [{"conversationId": value["conversationId"], **message} for message in flat]
+
+
+_TRUE = (True, "true", "True", "TRUE")
+
+
+_ID, _PARENT = (
+    ("messageId", "id", "uuid", "message_id"),
+    ("parentMessageId", "parentId", "parent", "parent_id"),
+)
+
+
+def _is_of_user(message: Row) -> bool:
+    return (
+        message["isCreatedByUser"] in _TRUE if "isCreatedByUser" in message else message.get("role") == "user"
+    )
+
+
+def _branch_to(known: Mapping[str, Row], last: str) -> list[dict[str, Any]]:
+    """The turns from the first message to one, by their parents."""
+    branch = list[Row]()
+    while last in known and len(branch) < len(known):
+        branch.append(known[last])
+        last = str(first_of(known[last], *_PARENT))
+    return [
+        {
+            "role": one["role"] if "role" in one else "user" if _is_of_user(one) else "assistant",
+            "content": one.get("text") or one.get("content"),
+        }
+        for one in branch[::-1]
+    ]
+
+
+def _by_last_reply(rows: list[Row]) -> list[Row]:
+    """One object for each message without replies: the messages from the first one to it."""
+    said = [row for row in rows if first_of(row, *_ID) is not None and row.get("error") not in _TRUE]
+    known = {str(first_of(row, *_ID)): row for row in said if "role" in row or "isCreatedByUser" in row}
+    parents = {str(first_of(row, *_PARENT)) for row in known.values()}
+    return [
+        {**without(last, "children"), "branch": _branch_to(known, name), "id": name}
+        for name, last in known.items()
+        if name not in parents
+    ]
+
+
+def _are_linked(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether a message has the id of another one as its parent."""
+    names = {str(first_of(row, *_ID)) for row in rows}
+    return any(str(first_of(row, *_PARENT)) in names for row in rows)
+
+
+@shape(
+    "messages by parent, a row each", "|".join(_ID), "|".join(_PARENT), "isCreatedByUser|role", "text|content", prepare=_by_last_reply, fits=_are_linked,
+    example={"messageId": "a", "parentMessageId": "0", "isCreatedByUser": True, "sender": "User", "text": "2+2?"},
+    takes="a row per message without replies: the messages from the first one to it (LibreChat, llama.cpp and others)",
+)  # fmt: skip
+def linked_branch(row: Row) -> ShapedRow:
+    """A branch of a conversation."""
+    return ShapedRow(
+        messages=row["branch"], id=row["id"], columns={name: row[name] for name in ("conversationId", "convId", "model") if has(row, name)}
+    )  # fmt: skip
+
+
+@shape(
+    "Open WebUI chats", "chat.history.messages", "chat.history.currentId",
+    example={"id": "c", "chat": {"history": {"currentId": "b", "messages": {"a": {"id": "a", "parentId": None, "role": "user", "content": "2+2?"}, "b": {"id": "b", "parentId": "a", "role": "assistant", "content": "4"}}}}},
+    takes="one row per chat: the messages from the first one to currentId",
+)  # fmt: skip
+def webui_chat(row: Row) -> ShapedRow:
+    """The branch of a chat that was shown last."""
+    known = dict(items(at(row, "chat.history.messages")))
+    chat = _branch_to(known, str(at(row, "chat.history.currentId"))) or objects(at(row, "chat.messages"))
+    return ShapedRow(messages=chat or None, id=row.get("id"), columns={"title": row.get("title")})
 
 
 @document("text-generation-webui history")

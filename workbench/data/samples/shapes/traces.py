@@ -269,12 +269,14 @@ def _evaluations(row: Row) -> dict[str, Score]:
     names = {
         name.split(".")[1] for name in row if name.startswith("eval.") and name.endswith((".score", ".label"))
     }
-    return {
+    found = {
         name: Score(
             first_of(row, f"eval.{name}.score"), None, str(first_of(row, f"eval.{name}.explanation") or "")
         )
         for name in sorted(names)
     }
+    joined = {"score": Score(row["score"], None, str(row.get("explanation") or ""))} if "score" in row else {}
+    return {**joined, **found}
 
 
 _INDEXED = re.compile(

@@ -1,4 +1,4 @@
-"""Rollouts of trainers and rows of training sets: verifiers, verl, TRL, NeMo Gym, Cohere, FastChat, templated texts."""
+"""Rollouts of trainers and rows of training sets: verifiers, verl, TRL, rLLM, NeMo Gym, Cohere, FastChat, templated texts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.core.errors import SamplesError
+from workbench.data.row_columns import REFERENCE_NAMES
 from workbench.data.samples.chat_templates import turns_of_template
 from workbench.data.samples.columns import recognise
 from workbench.data.samples.shapes import (
@@ -15,6 +16,7 @@ from workbench.data.samples.shapes import (
     at,
     first_of,
     from_json,
+    has,
     items,
     objects,
     scores_in,
@@ -74,8 +76,14 @@ def verifiers_result(row: Row) -> ShapedRow:
     )  # fmt: skip
 
 
+def _are_single(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether a row is one completion, rather than a batch with a list of texts for each column."""
+    cells = [from_json(row.get(name)) for row in rows for name in ("prompt", "completion")]
+    return not all(isinstance(cell, list) and all(isinstance(one, str) for one in cell) for cell in cells)
+
+
 @shape(
-    "TRL logged completions", "prompt", "completion", "advantage", "step",
+    "TRL logged completions", "prompt", "completion", "advantage", "step", fits=_are_single,
     example={"step": 1, "prompt": "2+2?", "completion": "4", "near": 1.0, "advantage": 0.1},
     takes="prompt and completion by their names, one old grader per reward function",
 )  # fmt: skip
@@ -114,6 +122,39 @@ def nemo_rollout(row: Row) -> ShapedRow:
         prompt=from_json(row["responses_create_params"]), completion=first_of(said, "output") or said,
         reference=first_of(row, "expected_answer", "ground_truth", "answer"), scores={"reward": Score(row.get("reward"))}, columns=without(row, *names),
     )  # fmt: skip
+
+
+def _turns_of_step(step: Row) -> list[Any]:
+    """The messages of a step, with the model's reply at their end."""
+    said = step.get("model_response")
+    chat: list[Any] = list(objects(step.get("chat_completions")))
+    if not chat and has(step, "observation"):
+        chat = [{"role": "user", "content": step["observation"]}]
+    is_said = bool(chat) and chat[-1].get("role") == "assistant"
+    return chat if is_said or not said else [*chat, {"role": "assistant", "content": said}]
+
+
+@shape(
+    "rLLM episodes", "task", "trajectories.0.steps", "is_correct|termination_reason",
+    example={"id": "t:0", "task": {"question": "2+2?", "ground_truth": "4"}, "is_correct": True, "trajectories": [{"name": "solver", "reward": 1.0, "steps": [{"chat_completions": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "4"}], "model_response": "4"}]}]},
+    takes="a row per trajectory: the messages of its last step, reference from task, reward and is_correct as old graders",
+)  # fmt: skip
+def episode(row: Row) -> list[ShapedRow]:
+    """The trajectories of a rollout; those of one task are a group."""
+    task = dict(items(row.get("task")))
+    rows = []
+    for trajectory in objects(row["trajectories"]):
+        steps = objects(trajectory.get("steps"))
+        scores = {"reward": Score(trajectory.get("reward")), "is_correct": Score(row.get("is_correct"))}
+        rows.append(
+            ShapedRow(
+                messages=(_turns_of_step(steps[-1]) if steps else None) or None, scores={**scores, **scores_in(row.get("metrics"))},
+                reference=first_of(task, *REFERENCE_NAMES), group=str(row.get("id", "")).rpartition(":")[0] or None,
+                columns={**without(task, "question", "prompt"), "trajectory": trajectory.get("name"), "episode": row.get("id")},
+                error="a trajectory without a step",
+            )
+        )  # fmt: skip
+    return rows
 
 
 @shape(

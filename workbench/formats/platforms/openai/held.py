@@ -6,6 +6,7 @@ Source: the API reference of evals, graders and fine-tuning, and Azure's evaluat
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench.core.errors import FormatError
@@ -125,7 +126,12 @@ def _criteria(nodes: list[Node]) -> list[Node]:
         kind = node.text("type")
         if kind == "azure_ai_evaluator" or "evaluator_name" in node.mapping():
             raise _azure(node)
-    return nodes
+    return [replace(node, value=_as_sent(node.mapping())) for node in nodes]
+
+
+def _as_sent(criterion: Mapping[str, Any]) -> dict[str, Any]:
+    """A criterion without what the API adds to it: its id, and settings without a value."""
+    return {key: value for key, value in criterion.items() if key != "id" and value is not None}
 
 
 def _azure(node: Node) -> FormatError:

@@ -15,7 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.formats.platforms.promptfoo import scripts
-from workbench.formats.platforms.promptfoo.assertions import TYPES, Assertion, csv_rows, read_assertion
+from workbench.formats.platforms.promptfoo.assertions import (
+    TYPES,
+    Assertion,
+    UngradedTypeError,
+    csv_rows,
+    read_assertion,
+)
 from workbench.formats.platforms.promptfoo.cases import (
     Defaults,
     Test,
@@ -53,13 +59,26 @@ def read(reading: Reading) -> Suite:
     if isinstance(root.value, list):
         return _read_list(root, reading)
     root = _with_templates(root)
+    if root.path.endswith(_CONFIG_OF_RESULTS):
+        root = Node(_without_transforms(root.value), root.path)
+    root = _with_parsed_outputs(root, reading)
     if root.has("redteam") and not any(root.has(key) for key in ("tests", "defaultTest", "scenarios")):
         raise root.at("redteam").refuse(
             "a red-team config of promptfoo has no assertions: its plugins grade with promptfoo's own models",
             hint="run `promptfoo redteam generate` and load the file it writes, or describe the rules as llm-rubric assertions",
         )
     defaults = read_defaults(root.at("defaultTest"), reading)
-    tests = [*read_tests(root.at("tests"), reading), *read_scenarios(root.at("scenarios"), reading)]
+    before = defaults.transform
+    tests = [
+        *read_tests(root.at("tests"), reading, before),
+        *read_scenarios(root.at("scenarios"), reading, before),
+    ]
+    for test in tests if defaults.asserts else ():
+        if test.transform != before and not test.skips_defaults:
+            raise test.node.at("options").at("transform").refuse(
+                "the transform of a test that also has the assertions of defaultTest is not read", found=test.transform,
+                hint="move the assertions of defaultTest into the tests",
+            )  # fmt: skip
     for key in _ABOUT_OUTPUTS:
         if root.has(key):
             reading.note(key, "is not imported: rows bring the outputs to grade")
@@ -116,6 +135,92 @@ def _with_templates(root: Node) -> Node:
     return Node(replaced(root.value), root.path)
 
 
+_CONFIG_OF_RESULTS = "config"
+"""End of the path of a config in a file of results."""
+
+
+def _without_transforms(value: Any) -> Any:
+    """A config without the transforms of tests, which changed the outputs of its results already."""
+    if isinstance(value, list):
+        return [_without_transforms(item) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    options = value.get("options")
+    if isinstance(options, Mapping) and "transform" in options and "type" not in value:
+        value = {**value, "options": {key: item for key, item in options.items() if key != "transform"}}
+    return {key: item if key == "vars" else _without_transforms(item) for key, item in value.items()}
+
+
+_PARSED = "(() => { try { return JSON.parse(output) } catch { return output } })()"
+
+
+def _with_parsed_outputs(root: Node, reading: Reading) -> Node:
+    """The document whose assertions in code get the object of an output in JSON, if all providers return one.
+
+    As promptfoo's providers parse it, with `response_format: {type: json_schema}`; an output that is not JSON stays a text.
+    """
+    providers = root.at("providers" if root.has("providers") else "targets").value
+    configs = (
+        [item.get("config") for item in providers if isinstance(item, Mapping)]
+        if isinstance(providers, list)
+        else []
+    )
+    kinds = [_format_of(config) for config in configs]
+    if not kinds or set(kinds) != {"json_schema"} or len(kinds) < len(providers):
+        return root
+
+    defaults = root.value.get("defaultTest")
+    options = defaults.get("options") if isinstance(defaults, Mapping) else None
+    shared = isinstance(options, Mapping) and isinstance(options.get("transform"), str)
+    tested = {
+        key: _parsed_first(root.value[key], inherits=shared and key != "defaultTest")
+        for key in ("tests", "scenarios", "defaultTest")
+        if root.has(key)
+    }
+    reading.note(
+        "providers", "return JSON of a schema: assertions in code get its object, as promptfoo passes it"
+    )
+    return Node({**root.value, **tested}, root.path)
+
+
+def _parsed_first(value: Any, *, inherits: bool) -> Any:
+    """Tests whose outputs are parsed before their transforms, and before assertions in code without one.
+
+    Args:
+        value: A part of the document.
+        inherits: Whether the transform of a test, which parses the output, is before those of the assertions.
+    """
+    if isinstance(value, list):
+        return [_parsed_first(item, inherits=inherits) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    is_code = str(value.get("type", "")).removeprefix("not-") in ("javascript", "python") and "value" in value
+    own = value.get("transform")
+    if is_code or isinstance(own, str):
+        is_first = not inherits and not str(own or "").startswith("file://")
+        return {**value, "transform": _of_parsed(own)} if is_first else value
+    options = value.get("options")
+    if isinstance(options, Mapping) and isinstance(options.get("transform"), str):
+        value = {**value, "options": {**options, "transform": _of_parsed(options["transform"])}}
+        inherits = True
+    kept = ("vars", "options")
+    return {
+        key: item if key in kept else _parsed_first(item, inherits=inherits) for key, item in value.items()
+    }
+
+
+def _of_parsed(code: Any) -> str:
+    """A transform of the parsed output; the parsed output itself without one."""
+    if not code or str(code).startswith("file://"):
+        return str(code or _PARSED)
+    return f"return (function (output, context, process) {{\n{scripts.transform_body(code)}\n}})({_PARSED}, context, process);\n"
+
+
+def _format_of(config: Any) -> Any:
+    given = config.get("response_format") if isinstance(config, Mapping) else None
+    return given.get("type") if isinstance(given, Mapping) else None
+
+
 def _read_code(reading: Reading) -> Grader:
     node = Node(None, reading.where)
     if _PYTHON.search(reading.text):
@@ -139,12 +244,15 @@ class _Plan:
     def __init__(self, root: Node, defaults: Defaults, tests: list[Test], reading: Reading) -> None:
         self._root, self._defaults, self._tests, self._reading = root, defaults, tests, reading
         self._groups: dict[tuple[Any, ...], _Group] = {}
+        self._ungraded: list[UngradedTypeError] = []
 
     def suite(self, description: str) -> Suite:
         """The suite."""
         self._add_defaults()
         for test in self._tests:
             self._add_test(test)
+        if self._ungraded:
+            raise _all_ungraded(self._ungraded)
         if not self._groups:
             raise self._root.refuse(
                 "there are no assertions: promptfoo passes every output with 1", expected="assert: [{type: contains, value: ...}]",
@@ -206,7 +314,11 @@ class _Plan:
     ) -> None:
         known = dict(self._defaults.vars) if when is None else {**self._defaults.vars, **when}
         has_values = when is not None or bool(known)
-        assertion = read_assertion(node, self._reading, known if has_values else None)
+        try:
+            assertion = read_assertion(node, self._reading, known if has_values else None)
+        except UngradedTypeError as error:
+            self._ungraded.append(error)
+            return
         key = (*place, *assertion.settings, threshold)
         group = self._groups.setdefault(key, _Group(assertion, threshold))
         group.is_for_all |= when is None
@@ -218,6 +330,27 @@ class _Plan:
             return group.cases[0][1]
         cases = [{"when": when, "grader": grader} for when, grader in group.cases]
         return ForRows(tuple(cases), defaults=defaults, lenient=self._is_single, name=name)
+
+
+_LISTED = 8
+"""Maximum assertions that an error lists."""
+
+
+def _all_ungraded(errors: list[UngradedTypeError]) -> UngradedTypeError:
+    """One error of all assertions that cannot be graded."""
+    places = {error.where: error for error in errors}
+    first, *others = places.values()
+    if not others:
+        return first
+    listed = ", ".join(
+        f"{error.found} ({where.rpartition(', ')[2]})" for where, error in list(places.items())[:_LISTED]
+    )
+    more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
+    steps = dict.fromkeys(error.hint.partition("; ")[2] for error in places.values())
+    return UngradedTypeError(
+        f"{len(places)} assertions of promptfoo cannot be graded here", where=first.where, found=listed + more,
+        hint=f"remove them to load the others; {'; '.join(steps)}",
+    )  # fmt: skip
 
 
 def _needs_values(node: Node) -> bool:

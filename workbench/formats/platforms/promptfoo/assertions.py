@@ -145,12 +145,17 @@ def read_assertion(node: Node, reading: Reading, values: Mapping[str, Any] | Non
     return Assertion(grader, name, weight, negate, blocks=weight > 0, is_code=base in _CODE)
 
 
-def refused(node: Node, kind: str, way: str) -> FormatError:
+class UngradedTypeError(FormatError):
+    """An assertion of a known type that cannot be graded here."""
+
+
+def refused(node: Node, kind: str, way: str) -> UngradedTypeError:
     """The error of an assertion that cannot be graded here."""
     why, _, step = way.partition("; ")
-    return node.refuse(
-        f"promptfoo's assertion {kind!r} cannot be graded here: {why}", found=kind, hint=step or why
-    )
+    return UngradedTypeError(
+        f"promptfoo's assertion {kind!r} cannot be graded here: {why}", where=node.path, found=kind,
+        hint=f"remove the assertion to load the others; {step or why}",
+    )  # fmt: skip
 
 
 def _unknown(node: Node, kind: str, base: str) -> FormatError:

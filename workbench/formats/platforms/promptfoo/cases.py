@@ -14,8 +14,10 @@ from workbench.core.errors import FormatError
 from workbench.data.templates.nunjucks import has_tags, nunjucks
 from workbench.data.templates.values import TemplateRunError
 from workbench.formats.platforms.promptfoo.assertions import TYPES, read_file
+from workbench.formats.platforms.promptfoo.scripts import transform_body
 from workbench.formats.shared import Reading, inside
 from workbench.formats.shared.parsing import Node
+from workbench.graders.combine.for_rows import OF_TEST
 from workbench.graders.rules.promptfoo_assertions import parse_listed
 
 _MAX_TESTS = 20_000
@@ -33,6 +35,7 @@ class Test:
         asserts: Its own assertions.
         threshold: Its own; None without.
         skips_defaults: Whether the assertions of `defaultTest` do not apply.
+        transform: What changes the output before its assertions; "" for nothing.
     """
 
     node: Node
@@ -40,6 +43,7 @@ class Test:
     asserts: tuple[Node, ...]
     threshold: float | None = None
     skips_defaults: bool = False
+    transform: str = ""
 
     @property
     def is_single(self) -> bool:
@@ -56,6 +60,7 @@ class Defaults:
     vars: Mapping[str, Any] = field(default_factory=dict)
     asserts: tuple[Node, ...] = ()
     threshold: float | None = None
+    transform: str = ""
 
 
 def read_defaults(node: Node, reading: Reading) -> Defaults:
@@ -65,14 +70,14 @@ def read_defaults(node: Node, reading: Reading) -> Defaults:
     if isinstance(node.value, str):
         node = Node(read_file(node, node.value, reading), node.path)
     _refuse_scoring(node)
-    return Defaults(
-        _vars(node.at("vars"), reading), tuple(_asserts(node, reading)), node.number("threshold", None)
-    )
+    transform = _transform_of(node)
+    asserts = tuple(_transformed(one, transform) for one in _asserts(node, reading))
+    return Defaults(_vars(node.at("vars"), reading), asserts, node.number("threshold", None), transform)
 
 
-def read_tests(node: Node, reading: Reading) -> list[Test]:
-    """The tests under a key: a list, or the address of a file of them."""
-    tests = [_test(place, reading) for place in _records(node, reading)]
+def read_tests(node: Node, reading: Reading, transform: str = "") -> list[Test]:
+    """The tests under a key: a list, or the address of a file of them; with the transform of tests that have none."""
+    tests = [_test(place, reading, transform) for place in _records(node, reading)]
     if sum(len(test.when) for test in tests) > _MAX_TESTS:
         raise node.refuse(
             "there are too many tests", expected=f"at most {_MAX_TESTS:,}", hint="split the config"
@@ -80,7 +85,7 @@ def read_tests(node: Node, reading: Reading) -> list[Test]:
     return tests
 
 
-def read_scenarios(node: Node, reading: Reading) -> list[Test]:
+def read_scenarios(node: Node, reading: Reading, transform: str = "") -> list[Test]:
     """The tests of `scenarios`: each configuration with each of its tests."""
     tests = []
     for scenario in node.items():
@@ -95,7 +100,9 @@ def read_scenarios(node: Node, reading: Reading) -> list[Test]:
             vars_ = {**_vars(config.at("vars"), reading), **_vars(test.at("vars"), reading)}
             tests.append(
                 _test(
-                    Node({**config.value, **test.value, "assert": asserts, "vars": vars_}, test.path), reading
+                    Node({**config.value, **test.value, "assert": asserts, "vars": vars_}, test.path),
+                    reading,
+                    transform,
                 )
             )
     return tests
@@ -158,23 +165,68 @@ def _matches(node: Node, name: str, reading: Reading) -> list[str]:
     return found
 
 
-def _test(node: Node, reading: Reading) -> Test:
+def _test(node: Node, reading: Reading, transform: str) -> Test:
     _refuse_scoring(node)
     options = node.at("options").value
     options = options if isinstance(options, Mapping) else {}
-    for key in ("transform", "transformVars", "postprocess"):
-        if options.get(key):
-            raise node.at("options").at(key).refuse(
-                f"{key} of a test is not read", found=str(options[key]), hint="write it as the transform of the assertions"
-            )  # fmt: skip
+    transform = _transform_of(node) or transform
     expand = not options.get("disableVarExpansion")
     return Test(
         node,
         tuple(_combinations(node, _vars(node.at("vars"), reading), expand=expand)),
-        tuple(_asserts(node, reading)),
+        tuple(_transformed(one, transform) for one in _asserts(node, reading)),
         node.number("threshold", None),
         options.get("disableDefaultAsserts") is True,
+        transform,
     )
+
+
+def _transform_of(node: Node) -> str:
+    """The code in the options of a test, or of `defaultTest`, that changes the output before its assertions.
+
+    Raises:
+        FormatError: A transform in a file, or an option that changes more than the output.
+    """
+    options = node.at("options")
+    if not isinstance(options.value, Mapping):
+        return ""
+    for key, step in _UNREAD.items():
+        if options.value.get(key):
+            raise options.at(key).refuse(
+                f"{key} of a test is not read", found=str(options.value[key]), hint=step
+            )
+    transform = options.text("transform", "") or ""
+    if transform.startswith(("file://", "package:")):
+        raise options.at("transform").refuse(
+            "a transform in a file is not read", found=transform, hint="write its code here"
+        )
+    return str(transform)
+
+
+_UNREAD = {
+    "transformVars": "write the values that it makes into the rows",
+    "postprocess": "write it as transform",
+    "rubricPrompt": "remove it, or write a wb.BinaryJudge with user_template",
+}
+"""Options of a test that are refused, with what to do."""
+
+
+def _transformed(node: Node, transform: str) -> Node:
+    """An assertion whose output is changed first, also before its own transform."""
+    if not transform or not isinstance(node.value, Mapping):
+        return node
+    inner = node.value.get("assert")
+    if node.value.get("type") == "assert-set" and isinstance(inner, list):
+        changed = [_transformed(Node(one, node.path), transform).value for one in inner]
+        return Node({**node.value, "assert": changed}, node.path)
+    own = node.value.get("transform")
+    if isinstance(own, str) and own and not own.startswith(("file://", "package:")):
+        first, then = (
+            f"(function (output, context, process) {{\n{transform_body(code)}\n}})"
+            for code in (transform, own)
+        )
+        transform = f"return {then}({first}(output, context, process), context, process);\n"
+    return Node({**node.value, "transform": f"{OF_TEST} {transform}"}, node.path)
 
 
 def _refuse_scoring(node: Node) -> None:
