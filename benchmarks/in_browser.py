@@ -217,6 +217,27 @@ def report(name: str, milliseconds: float, note: str = "") -> None:
     print(f"{name:<24}{milliseconds:>9.0f} ms  {note}", flush=True)
 
 
+def open_modes(notebook: Notebook) -> None:
+    """Report the time to each mode, its data on the page: for the first time in this kernel, and again."""
+    for mode in ("Export", "Label", "Compare", "History", "Try", "Grade"):
+        find = f"[...app().querySelectorAll('nav.modes button')].find(each => each.textContent === '{mode}')"
+        step = Step(
+            "",
+            f"{find}.click()",
+            f"one('.mode-{mode.lower()}') !== null && one('.mode-{mode.lower()} .empty[role=status]') === null",
+        )
+        first = timed(notebook, step)
+        timed(
+            notebook,
+            Step("", "app().querySelector('nav.modes button').click()", "one('.mode-grade') !== null"),
+        )
+        report(f"open {mode}", first, f"again {timed(notebook, step):.0f}")
+    timed(
+        notebook,
+        Step("", "app().querySelector('nav.modes button').click()", "one('.mode-grade') !== null && full()"),
+    )
+
+
 def remember(walk: Walk, edits: int) -> None:
     """Report the kernel's memory over many edits."""
     first = max(1, edits // 10)
@@ -306,6 +327,7 @@ def measure(notebook: Notebook, rows: int, rounds: int, edits: int) -> None:
                 "one('.row-map') === null",
             ),
         )
+    open_modes(notebook)
     if edits:
         remember(walk, edits)
     report("stop", stopped(walk))

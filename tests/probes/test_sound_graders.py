@@ -171,6 +171,38 @@ CASES = {
     return float({*cited} == {*item['sources']})
 """,
     ),
+    "line-left-out, each on its own line": (
+        _rows(
+            "Suggest synonyms of {}, each on its own line (#).",
+            ["huge\nvast\nlarge", "tiny\nlittle", "fast\nswift", "fast\nslow", "glad\nmerry\njolly"],
+            meaning=["big", "small", "quick", "cold", "happy"],
+            synonyms=[["huge", "vast", "large"], ["tiny", "little"], ["fast", "swift"], ["icy", "chilly"], ["glad", "merry", "jolly"]],
+        ),
+        """    lines = text.strip().split('\\n')
+    return float(len({*lines}) == len(lines) and {*lines} <= {*item['synonyms']})
+""",
+    ),
+    "key-twice, the later one counts": (
+        _rows(
+            "Once you have read ticket #, write its settings as KEY=value, one a line. As in a shell, a later line replaces an earlier one.",
+            ["PORT=80\nDEBUG=on", "PORT=81\nDEBUG=off", "PORT=82\nDEBUG=on", "PORT=9\nDEBUG=on", "PORT=84\nDEBUG=off"],
+            want=[{"PORT": str(80 + at), "DEBUG": "on" if at % 2 == 0 and at < 4 else "off"} for at in range(5)],
+        ),
+        """    pairs = [line.split('=', 1) for line in text.strip().split('\\n')]
+    return float(all(len(one) == 2 for one in pairs) and dict(pairs) == item['want'])
+""",
+    ),
+    "entries-of-other-rows, optional ones": (
+        _rows(
+            "Order #: ham and cheese are required; basil and garlic are optional. State its toppings with commas, and no others.",
+            ["ham, cheese", "ham, cheese, basil", "ham, basil", "cheese, ham", "ham, cheese, garlic"],
+            required=[["ham", "cheese"]] * 5,
+            optional=[["basil", "garlic"]] * 5,
+        ),
+        """    tags = {one.strip() for one in text.split(',')}
+    return float({*item['required']} <= tags <= {*item['required'], *item['optional']})
+""",
+    ),
     "entry-left-out, one that is enough": (
         _rows(
             "For each dish: dish #. Name at least one of its allergens, separated by commas.",

@@ -160,6 +160,7 @@ SLIPS_ARE_FREE = re.compile(
 )
 """Terms of a prompt that allows some letters or words to differ."""
 PART_IS_ENOUGH = re.compile(
+    r"\bsuggest\b(?! (?:all|every))|\b(?:name|list|give|find|state) up to \w+|"
     r"\b(?:one|two|some|any) (?:\w+ ){0,3}(?:may|can) be (?:missing|left out|omitted|skipped)\b|"
     r"\b(?:half|most|two|three|four|five|\d+) (?:out )?of (?:the |them|these|\w+)[^.\n]{0,50}\b(?:suffices?|enough|will do|do|pass|count)\b",
     re.IGNORECASE,
@@ -171,7 +172,8 @@ BEGINS_WITH = re.compile(
 )
 """What a prompt wants at the start of the completion."""
 FIRST_LINE_COUNTS = re.compile(
-    r"\bfirst line (?:must|has to|should|is|states?|names?|gives?|contains?)\b|\b(?:on|in) the first line\b|\bfirst line:",
+    r"\bfirst line (?:must|has to|should|states?|names?|gives?|contains?)\b|\bfirst line:|"
+    r"\b(?:put|write|give|state)\b[^.\n]{0,40}\b(?:on|in) the first line\b",
     re.IGNORECASE,
 )
 """Terms of a prompt that has the result on its first line: what comes after it is not graded."""

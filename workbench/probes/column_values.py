@@ -272,7 +272,7 @@ def _cut(base: Base) -> FlaggedPairs:
             entries = (
                 [str(one) for one in value if isinstance(one, str | int)] if isinstance(value, list) else []
             )
-            if len(entries) < 3 or len(entries) != len(value):
+            if len(entries) < 3 or len(entries) != len(value) or row.part_is_enough:
                 continue
             for text in sorted(row.accepted, key=len)[:2]:
                 if ends := _listed(text, entries):

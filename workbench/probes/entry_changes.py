@@ -22,7 +22,6 @@ from workbench.probes.controlled import (
 )
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import plainly
-from workbench.probes.small_changes import SOME_ARE_NOT_ENOUGH
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
 from workbench.probes.variants import ProbeRow
 
@@ -93,20 +92,22 @@ def entry_changes(board: Board, base: Base) -> list[Family]:
 
 _CODE = re.compile(r"```|\w\(|^\s*(?:import|from|def|class|for|if|while|return|SELECT)\b", re.MULTILINE)
 """Signs of a program or a query, which have other transformations."""
-_LINE = re.compile(r"([^:,]{0,30}:\s*|)(.*?)([.\s]*)")
+_HEAD = re.compile(r"[^:,]{0,30}:\s*")
 
 
 def _entries(text: str) -> _Entries | None:
     """The lines of a completion, or its parts between commas if it is one line; None for other texts."""
-    lines = text.strip().split("\n")
-    mark, before, after = "\n", "", ""
-    parts = lines
-    if len(lines) == 1 and (found := _LINE.fullmatch(lines[0])):
-        before, inner, after = found.groups()
-        mark, parts = ", ", inner.split(", ")
+    text = text.strip()
+    if len(text) > _MAX_ENTRIES * (_MAX_LENGTH + 2):
+        return None
+    parts, mark, before, after = text.split("\n"), "\n", "", ""
+    if len(parts) == 1:
+        before = found[0] if (found := _HEAD.match(text)) else ""
+        inner = text[len(before) :].rstrip(". ")
+        after, parts, mark = text[len(before) + len(inner) :], inner.split(", "), ", "
     if not 1 < len(parts) <= _MAX_ENTRIES or len(set(map(plainly, parts))) < len(parts):
         return None
-    is_code = _CODE.search(text) is not None or text.lstrip().startswith(("{", "[", "<"))
+    is_code = _CODE.search(text) is not None or text.startswith(("{", "[", "<"))
     if is_code or not all(one.strip() and len(one) <= _MAX_LENGTH for one in parts):
         return None
     return _Entries(tuple(parts), mark, before, after)
@@ -124,23 +125,35 @@ def _other(part: str) -> str:
     return _LAST_WORD.sub(NEUTRAL, part) if _LAST_WORD.search(part) else f"{part} {NEUTRAL}"
 
 
-_EVERY = re.compile(
-    rf"{SOME_ARE_NOT_ENOUGH}\b(?:all|every|each)\b[\s\S]*\b(?:lines?|rows?|nothing else)\b", re.IGNORECASE
+_COMPLETE = re.compile(
+    r"\b(?:state|list|write|give|name|include|return|report|output|find|extract|tag)\b[^.\n]{0,40}\b(?:all|every|each)\b|\bnothing left out\b|"
+    r"\b(?:do not|don't|never) (?:leave out|omit|skip)\b",
+    re.IGNORECASE,
 )
-"""Terms of a prompt that requires every line."""
+"""Terms of a prompt that requires all entries; "each on its own line" alone is about the form."""
+_LOOSE = re.compile(
+    r"\boptional|\bmay\b|\bif you (?:like|want|wish)\b|\bup to\b|\bat (?:least|most)\b|\bone or more\b|\bwelcome\b|\bsuggest\b|\bsome\b",
+    re.IGNORECASE,
+)
+"""Terms of a prompt that may leave some entries to the model."""
 
 
 def _missing(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]]) -> FlaggedPairs:
     """A completion without its first, a middle or its last line; with the same line changed it has to be rejected."""
     changed: list[Changed] = []
     for row, own in split:
-        if own.mark != "\n" or row.part_is_enough or not _EVERY.search(row.conversation):
+        if own.mark != "\n" or row.part_is_enough or not _is_complete(row):
             continue
         for at in {0, len(own.parts) // 2, len(own.parts) - 1}:
             without = [*own.parts[:at], *own.parts[at + 1 :]]
             wrong = [*own.parts[:at], _other(own.parts[at]), *own.parts[at + 1 :]]
             changed.append((row, own.text(wrong), own.text(without)))
     return with_controls(board, base, MISSING, changed)
+
+
+def _is_complete(row: ProbeRow) -> bool:
+    """Whether the prompt requires all entries."""
+    return bool(_COMPLETE.search(row.conversation)) and not _LOOSE.search(row.conversation)
 
 
 _NO_OTHERS = re.compile(
@@ -159,7 +172,8 @@ def _added(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]])
     for row, own in split:
         if not all(map(_TERM.fullmatch, own.parts)):
             continue  # sentences: what is added to them is in another place than the entries
-        if row.extras_are_free or not _NO_OTHERS.search(row.conversation):
+        prompt = row.conversation
+        if row.extras_are_free or _LOOSE.search(prompt) or not _NO_OTHERS.search(prompt):
             continue
         has = {plainly(part) for other, one in split if other.number == row.number for part in one.parts}
         listed = [
@@ -178,7 +192,14 @@ def _added(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]])
 
 
 _KEYED = re.compile(r"\s*(?:[-*]\s*)?(?:export\s+)?([A-Za-z_][\w .-]{0,30}?)\s*[=:]\s*(\S.*)")
-_ONCE = re.compile(r"\bonce\b|\bno (?:key|field|line|entry|setting)\b[^.\n]{0,20}\btwice\b", re.IGNORECASE)
+_ONCE = re.compile(
+    r"\b(?:each|every|one|no)\b[^.\n]{0,40}\b(?:exactly |only )?once\b|\bno (?:key|field|line|entry|setting)\b[^.\n]{0,20}\btwice\b",
+    re.IGNORECASE,
+)
+_ONE_OF_THEM = re.compile(
+    r"\b(?:last|later|first)\b[^.\n]{0,40}\b(?:counts?|wins?|replaces?|overrides?|valid)\b", re.IGNORECASE
+)
+"""Terms of a prompt by which one of two values is read."""
 
 
 def _contradicted(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]]) -> FlaggedPairs:
@@ -187,6 +208,8 @@ def _contradicted(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Ent
     for row, own in split:
         keys = [found[1] for part in own.parts if (found := _KEYED.fullmatch(part))]
         if own.mark != "\n" or len(keys) < len(own.parts) or not _ONCE.search(row.conversation):
+            continue
+        if _ONE_OF_THEM.search(row.conversation):
             continue
         for at in (0, len(own.parts) - 1):
             wrong = _other(own.parts[at])

@@ -177,7 +177,7 @@ def _is_free(row: ProbeRow, path: Sequence[Any]) -> bool:
     return any(re.search(rf"\b{key}\b{NO_MATTER}", row.prompt, re.IGNORECASE) for key in keys)
 
 
-_ANY_NUMBER = re.compile(r"(?<![\w.,/])(?<![eE][-+])-?\d[\d,]*(?:\.\d+)?(?![\w%]|[.,]\d)")
+_ANY_NUMBER = re.compile(r"(?<![\w.,/])(?<!\d[eE][-+])-?\d[\d,]*(?:\.\d+)?(?![\w%]|[.,]\d)")
 _NO_NUMBERS = ("nan", "inf", "-inf")
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from workbench.core.errors import SamplesError
 from workbench.data.samples.columns import recognise
+from workbench.data.samples.old_grades import are_numbers
 from workbench.data.samples.proposals import Peek
 
 _QUESTION, _ANSWER, _MODEL, _EXPECTED, _SCORE = "question", "answer", "model", "expected", "score"
@@ -69,6 +70,10 @@ _NAMES: Mapping[frozenset[str], str] = {
 """English name of a column by the meanings of its words."""
 
 
+_AMBIGUOUS = (["referenz"], ["referencia"])
+"""Names that alone are often another thing: the number of a ticket, or a link."""
+
+
 def english_name(name: str) -> str:
     """The English name of a column in another language; "" for any other name.
 
@@ -77,7 +82,7 @@ def english_name(name: str) -> str:
     """
     words = [part for word in re.findall(r"[^\W\d_]+", _bare(name)) for part in _parts(word)]
     meanings = [_MEANINGS.get(word) for word in words]
-    if not words or len(words) > _MAX_WORDS or None in meanings:
+    if not words or len(words) > _MAX_WORDS or None in meanings or words in _AMBIGUOUS:
         return ""
     return _NAMES.get(frozenset(filter(None, meanings)), "")
 
@@ -104,7 +109,12 @@ def with_english_names(
         names: The names of its columns, as text.
         peek: Returns a column's first cells.
     """
-    renamed = {name: english for name in names if (english := english_name(name)) and english not in names}
+    renamed = {
+        name: english
+        for name in names
+        if (english := english_name(name)) and english not in names
+        if english != "score" or are_numbers(peek(name))  # "note" may be a remark
+    }
     if not renamed or len(set(renamed.values())) < len(renamed):
         return frame, ()
     before, after = (

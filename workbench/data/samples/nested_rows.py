@@ -114,7 +114,7 @@ def _exploded(
     (name,) = found
     rows = list(records(frame, names))
     each = [
-        {**{key: cell for key, cell in row.items() if key != name}, **one}
+        {**{f"outer.{key}" if key in one else key: cell for key, cell in row.items() if key != name}, **one}
         for row in rows
         for one in objects(row.get(name))
     ]

@@ -143,10 +143,10 @@ def column_scores(columns: Mapping[str, pd.Series[Any]]) -> dict[str, Sequence[A
             found[free_name(own, found)] = series.to_numpy()
             continue
         cells = series.tolist()
-        if name.casefold() in _OBJECTS and not _are_numbers(cells):
+        if name.casefold() in _OBJECTS and not are_numbers(cells):
             for grader, scores in _of_objects(cells).items():
                 found[free_name(grader, found)] = scores
-        elif _are_numbers(cells):
+        elif are_numbers(cells):
             found[free_name(own, found)] = cells
     return {name: scores for name, scores in found.items() if is_scored(scores)}
 
@@ -161,7 +161,7 @@ def _of_objects(cells: Sequence[Any]) -> dict[str, list[Score | None]]:
     return found
 
 
-def _are_numbers(cells: Sequence[Any]) -> bool:
+def are_numbers(cells: Sequence[Any]) -> bool:
     """Whether all cells that are there are numbers, truth values, or texts of them."""
     values = [cell for cell in cells if not is_missing(cell)]
     return bool(values) and all(

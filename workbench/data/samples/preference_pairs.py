@@ -308,7 +308,7 @@ Verdict = tuple[bool | None, bool | None]
 
 
 def _verdicts(frame: pd.DataFrame, pair: Sequence[Any]) -> list[Verdict]:
-    """Which side of each pair was chosen, by the names of its columns, or by the first column that names one."""
+    """Which side of each pair was chosen, by the names of its columns, or by a column that names one."""
     names = (_underscored(pair[0]), _underscored(pair[1]))
     if names in _CHOSEN_FIRST:
         return [(True, False)] * len(frame)
@@ -319,15 +319,24 @@ def _verdicts(frame: pd.DataFrame, pair: Sequence[Any]) -> list[Verdict]:
     for sides, column, verdict in _OF_DATA_SETS:
         if names == sides and _are_numbers(folded.get(column, ())):
             return [verdict(cell) for cell in folded[column]]
-    asked = [name for name in folded if _ASKS_FOR_WINNER.search(name)]
-    for name in (*_WINNERS, *asked):
-        found = [_by_winner(cell, names) for cell in folded.get(name, ())]
-        if any(first is not None for first, _ in found):
-            return found
+    if (named := _by_named(folded, names)) is not None:
+        return named
     strength = next((folded[name] for name in _STRENGTHS if name in folded), None)
     if strength is not None and names[0].endswith("1"):
         return [_by_strength(cell) for cell in strength]
     return [(None, None)] * len(frame)
+
+
+def _by_named(folded: Mapping[str, Sequence[Any]], names: tuple[str, str]) -> list[Verdict] | None:
+    """By a column that names the better side; several questions for it decide only if they agree."""
+    for name in _WINNERS:
+        found = [_by_winner(cell, names) for cell in folded.get(name, ())]
+        if any(first is not None for first, _ in found):
+            return found
+    asked = [name for name in folded if _ASKS_FOR_WINNER.search(name)]
+    every = [[_by_winner(cell, names) for cell in folded[name]] for name in asked]
+    told = [found for found in every if any(first is not None for first, _ in found)]
+    return told[0] if told and all(found == told[0] for found in told) else None
 
 
 def _by_winner(cell: Any, names: tuple[str, str]) -> Verdict:

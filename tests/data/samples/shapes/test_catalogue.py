@@ -89,3 +89,38 @@ def test_a_shape_is_read_right_or_refused(name, tmp_path):
 def test_marks_of_a_chat_template_without_a_completion_are_read_once(text):
     """However many there are: none of them begins a turn."""
     assert turns_of_template(text) == []
+
+
+@pytest.mark.filterwarnings("ignore:read as messages by parent")
+def test_ids_of_messages_count_inside_their_conversation():
+    """Ids that start anew in every conversation: a row each, with the other fields of its last message."""
+    rows = [
+        {"conversation_id": chat, "id": at, "parent_id": None if at == 0 else 0, "role": role, "content": f"{chat} {role}", "score": at}
+        for chat in "ab"
+        for at, role in enumerate(["user", "assistant"])
+    ]  # fmt: skip
+    samples = wb.read_samples(rows)
+    assert [sample.thread.completion() for sample in samples] == ["a assistant", "b assistant"]
+    assert list(samples.frame["conversation_id"]) == ["a", "b"]
+    assert list(samples.frame["score"]) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "order", [["better_overall", "better_grammar"], ["better_grammar", "better_overall"]]
+)
+def test_questions_for_the_better_side_that_disagree_decide_nothing(order):
+    answers = {"better_overall": "b", "better_grammar": "a"}
+    row = {"prompt": "2+2?", "response_a": "4", "response_b": "5", **{name: answers[name] for name in order}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SamplesWarning)
+        samples = wb.read_samples([row, {**row, "prompt": "3+3?"}])
+    assert not samples.frame["chosen"].notna().any()
+
+
+@pytest.mark.filterwarnings("ignore:names of columns in another language")
+@pytest.mark.parametrize("name", ["referencia", "Referenz", "nota", "Note"])
+def test_a_name_that_is_often_another_thing_has_no_role_alone(name):
+    rows = [{"pregunta": f"{at}?", "respuesta del modelo": f"{at}", name: f"REF-{at}"} for at in range(3)]
+    samples = wb.read_samples(rows)
+    assert samples.columns.get("reference") is None
+    assert list(samples.frame[name]) == ["REF-0", "REF-1", "REF-2"]

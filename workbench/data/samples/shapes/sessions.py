@@ -142,15 +142,21 @@ def _branch_to(known: Mapping[str, Row], last: str) -> list[dict[str, Any]]:
     ]
 
 
+_CHAT = ("conversationId", "convId", "conversation_id", "chat_id", "thread_id", "session_id")
+
+
 def _by_last_reply(rows: list[Row]) -> list[Row]:
-    """One object for each message without replies: the messages from the first one to it."""
-    said = [row for row in rows if first_of(row, *_ID) is not None and row.get("error") not in _TRUE]
-    known = {str(first_of(row, *_ID)): row for row in said if "role" in row or "isCreatedByUser" in row}
-    parents = {str(first_of(row, *_PARENT)) for row in known.values()}
+    """One object for each message without replies: the messages from the first one to it. Ids count inside a conversation."""
+    chats: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        name = first_of(row, *_ID)
+        if name is not None and row.get("error") not in _TRUE and ("role" in row or "isCreatedByUser" in row):
+            chats.setdefault(str(first_of(row, *_CHAT)), {})[str(name)] = row
     return [
         {**without(last, "children"), "branch": _branch_to(known, name), "id": name}
+        for known in chats.values()
         for name, last in known.items()
-        if name not in parents
+        if name not in {str(first_of(row, *_PARENT)) for row in known.values()}
     ]
 
 
@@ -158,6 +164,12 @@ def _are_linked(_: Sequence[str], rows: Sequence[Row]) -> bool:
     """Whether a message has the id of another one as its parent."""
     names = {str(first_of(row, *_ID)) for row in rows}
     return any(str(first_of(row, *_PARENT)) in names for row in rows)
+
+
+_OF_MESSAGES = frozenset(
+    {*_ID, *_PARENT, "branch", "role", "isCreatedByUser", "text", "content", "children", "error", "sender"}
+)
+"""What the turns of a branch have; every other field of its last message is a column."""
 
 
 @shape(
@@ -168,7 +180,8 @@ def _are_linked(_: Sequence[str], rows: Sequence[Row]) -> bool:
 def linked_branch(row: Row) -> ShapedRow:
     """A branch of a conversation."""
     return ShapedRow(
-        messages=row["branch"], id=row["id"], columns={name: row[name] for name in ("conversationId", "convId", "model") if has(row, name)}
+        messages=row["branch"], id=row["id"],
+        columns={name: value for name, value in row.items() if name not in _OF_MESSAGES and has(row, name)},
     )  # fmt: skip
 
 

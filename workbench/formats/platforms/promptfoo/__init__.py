@@ -59,7 +59,7 @@ def read(reading: Reading) -> Suite:
     if isinstance(root.value, list):
         return _read_list(root, reading)
     root = _with_templates(root)
-    if root.path.endswith(_CONFIG_OF_RESULTS):
+    if root.path != reading.where:  # the config in a file of results
         root = Node(_without_transforms(root.value), root.path)
     root = _with_parsed_outputs(root, reading)
     if root.has("redteam") and not any(root.has(key) for key in ("tests", "defaultTest", "scenarios")):
@@ -133,10 +133,6 @@ def _with_templates(root: Node) -> Node:
         return {key: replaced(item) for key, item in value.items()}
 
     return Node(replaced(root.value), root.path)
-
-
-_CONFIG_OF_RESULTS = "config"
-"""End of the path of a config in a file of results."""
 
 
 def _without_transforms(value: Any) -> Any:
