@@ -59,7 +59,9 @@ class Image:
     def __post_init__(self) -> None:
         kept = {name: value for name, value in os.environ.items() if name in {"LANG", "TZ", "TMPDIR"}}
         path = f"{self.home / 'venv' / 'bin'}:/usr/local/bin:/usr/bin:/bin"
-        self.environment = {**kept, "HOME": str(self.home), "PATH": path, "PYTHONUNBUFFERED": "1"}
+        # Dask locks a folder for temporary files, which is another user's if tests of this machine's user run at the same time.
+        dask = {"DASK_TEMPORARY_DIRECTORY": str(self.home / "dask")}
+        self.environment = {**kept, **dask, "HOME": str(self.home), "PATH": path, "PYTHONUNBUFFERED": "1"}
 
     @property
     def repo(self) -> Path:
