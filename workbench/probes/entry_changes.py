@@ -1,6 +1,7 @@
 """Changes of accepted completions whose lines, or parts between commas, are entries: left out, added, contradicted, in another order.
 
-Nothing is assumed about the columns. A control shows that the grader reads the entry, or the prompt states the rule.
+The entries are found in the completions, not in columns. A control shows that the grader reads an entry; where that
+is not enough, the prompt has to state the rule.
 """
 
 from __future__ import annotations
@@ -160,9 +161,9 @@ _NO_OTHERS = re.compile(
     r"\b(?:no others?|nothing more|none but|only those|all and only|exactly those|and no other)\b",
     re.IGNORECASE,
 )
-
-
+"""Terms of a prompt that refuses further entries."""
 _TERM = re.compile(r"[#*-]?\s?[\w.+'-]+(?: [\w.+'-]+){0,2}")
+"""An entry of at most three terms. What is added to a sentence is in another place than its entries."""
 
 
 def _added(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]]) -> FlaggedPairs:
@@ -170,10 +171,9 @@ def _added(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]])
     changed: list[Changed] = []
     every = list(dict.fromkeys(part for _, own in split for part in own.parts))
     for row, own in split:
-        if not all(map(_TERM.fullmatch, own.parts)):
-            continue  # sentences: what is added to them is in another place than the entries
         prompt = row.conversation
-        if row.extras_are_free or _LOOSE.search(prompt) or not _NO_OTHERS.search(prompt):
+        is_stated = _NO_OTHERS.search(prompt) and not (row.extras_are_free or _LOOSE.search(prompt))
+        if not is_stated or not all(map(_TERM.fullmatch, own.parts)):
             continue
         has = {plainly(part) for other, one in split if other.number == row.number for part in one.parts}
         listed = [
@@ -191,7 +191,8 @@ def _added(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Entries]])
     return with_controls(board, base, ADDED, changed)
 
 
-_KEYED = re.compile(r"\s*(?:[-*]\s*)?(?:export\s+)?([A-Za-z_][\w .-]{0,30}?)\s*[=:]\s*(\S.*)")
+_KEYED = re.compile(r"\s*(?:[-*]\s*)?(?:export\s+)?[A-Za-z_][\w .-]{0,30}?\s*[=:]\s*\S.*")
+"""An entry that is a key and its value."""
 _ONCE = re.compile(
     r"\b(?:each|every|one|no)\b[^.\n]{0,40}\b(?:exactly |only )?once\b|\bno (?:key|field|line|entry|setting)\b[^.\n]{0,20}\btwice\b",
     re.IGNORECASE,
@@ -206,10 +207,9 @@ def _contradicted(board: Board, base: Base, split: Sequence[tuple[ProbeRow, _Ent
     """A key twice, with a wrong value before or after the right one; the wrong value alone has to be rejected."""
     changed: list[Changed] = []
     for row, own in split:
-        keys = [found[1] for part in own.parts if (found := _KEYED.fullmatch(part))]
-        if own.mark != "\n" or len(keys) < len(own.parts) or not _ONCE.search(row.conversation):
-            continue
-        if _ONE_OF_THEM.search(row.conversation):
+        prompt = row.conversation
+        is_stated = _ONCE.search(prompt) and not _ONE_OF_THEM.search(prompt)
+        if not is_stated or own.mark != "\n" or not all(map(_KEYED.fullmatch, own.parts)):
             continue
         for at in (0, len(own.parts) - 1):
             wrong = _other(own.parts[at])

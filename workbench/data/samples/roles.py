@@ -232,9 +232,9 @@ def prompt_of(value: Any) -> list[Any] | None:
         return _checked_chat(chat, _MESSAGES)
     inner = text_in(content, PROMPT_KEYS) if isinstance(content, dict) else None
     if isinstance(content, dict) and len(content) == 1:
-        (value,) = content.values()
-        inner = value if isinstance(value, str) else inner
-        chat = chat_of(value) if isinstance(value, list) else None
+        (only,) = content.values()
+        inner = only if isinstance(only, str) else inner
+        chat = chat_of(only) if isinstance(only, list) else None
         if chat is not None:
             return _checked_chat(chat, _MESSAGES)
     return [{"role": "user", "content": text(content) if inner is None else inner}]

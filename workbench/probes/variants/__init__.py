@@ -235,12 +235,16 @@ class ProbeRow:
 
     @cached_property
     def is_verdict(self) -> bool:
-        """Whether a completion may start with the reference and then continue: yes, no, true, false, or what the prompt has first."""
+        """Whether a completion may start with the reference and then continue.
+
+        So it is with yes, no, true and false, and with what the prompt has first: on its first line, or at the start.
+        """
         if self.reference.lower() in {"yes", "no", "true", "false"}:
             return True
-        starts = {plainly(text.strip().partition("\n")[0]) for text in self.accepted}
-        if FIRST_LINE_COUNTS.search(self.prompt) and (not starts or plainly(self.reference) in starts):
-            return True
+        if FIRST_LINE_COUNTS.search(self.prompt):
+            starts = {plainly(text.strip().partition("\n")[0]) for text in self.accepted}
+            if not starts or plainly(self.reference) in starts:
+                return True
         first = BEGINS_WITH.search(self.prompt) if self.reference else None
         return (
             first is not None

@@ -16,6 +16,7 @@ from tests.data.samples.shapes.structures import STRUCTURES
 from tests.data.samples.shapes.tools import TOOLS
 from tests.data.samples.shapes.unseen import UNSEEN
 from workbench.core.errors import SamplesError, SamplesWarning
+from workbench.data.samples.shapes import first_of, sessions
 from workbench.data.samples.shapes.training import turns_of_template
 
 HELD = {**CATALOGUE, **DATASETS, **TOOLS, **UNSEEN, **STRUCTURES, **REFUSED_BEFORE}
@@ -124,3 +125,23 @@ def test_a_name_that_is_often_another_thing_has_no_role_alone(name):
     samples = wb.read_samples(rows)
     assert samples.columns.get("reference") is None
     assert list(samples.frame[name]) == ["REF-0", "REF-1", "REF-2"]
+
+
+def test_a_long_conversation_by_parents_is_read_once(monkeypatch):
+    """Each message is looked at a few times, not once for each other one."""
+    calls = []
+    monkeypatch.setattr(sessions, "first_of", lambda row, *names: calls.append(1) or first_of(row, *names))
+    rows = [
+        {
+            "id": at,
+            "parent_id": at - 1 if at else None,
+            "role": "assistant" if at % 2 else "user",
+            "content": "x",
+        }
+        for at in range(600)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SamplesWarning)
+        samples = wb.read_samples(rows)
+    assert len(samples[0].thread.get_turns()) == 600
+    assert len(calls) < 10 * len(rows)

@@ -152,12 +152,15 @@ def _by_last_reply(rows: list[Row]) -> list[Row]:
         name = first_of(row, *_ID)
         if name is not None and row.get("error") not in _TRUE and ("role" in row or "isCreatedByUser" in row):
             chats.setdefault(str(first_of(row, *_CHAT)), {})[str(name)] = row
-    return [
-        {**without(last, "children"), "branch": _branch_to(known, name), "id": name}
-        for known in chats.values()
-        for name, last in known.items()
-        if name not in {str(first_of(row, *_PARENT)) for row in known.values()}
-    ]
+    found = list[Row]()
+    for known in chats.values():
+        parents = {str(first_of(row, *_PARENT)) for row in known.values()}
+        found += [
+            {**without(known[name], "children"), "branch": _branch_to(known, name), "id": name}
+            for name in known
+            if name not in parents
+        ]
+    return found
 
 
 def _are_linked(_: Sequence[str], rows: Sequence[Row]) -> bool:
