@@ -117,6 +117,11 @@ def check_scores_file(path: Path) -> None:
         FormatError: Excel without the package that writes it.
     """
     suffix = path.suffix.lower()
+    if str(path) == "-":
+        raise UsageError(
+            "scores cannot be written to standard output, which has the report", where="--scores", found="'-'",
+            expected=f"a file: {', '.join(filter(None, _WRITERS))}", hint="--scores scores.csv",
+        )  # fmt: skip
     if suffix not in _WRITERS:
         raise UsageError(
             "the format of scores is chosen by the suffix of their file", where=str(path), found=suffix,

@@ -47,6 +47,11 @@ PROMPT_KEYS = (
     "text",
     "content",
     "message",
+    "q",
+    "user_query",
+    "user_message",
+    "input_text",
+    "inputs",
 )
 """Names of the text in an object with one prompt."""
 COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion", "value")
@@ -233,7 +238,6 @@ def prompt_of(value: Any) -> list[Any] | None:
     inner = text_in(content, PROMPT_KEYS) if isinstance(content, dict) else None
     if isinstance(content, dict) and len(content) == 1:
         (only,) = content.values()
-        inner = only if isinstance(only, str) else inner
         chat = chat_of(only) if isinstance(only, list) else None
         if chat is not None:
             return _checked_chat(chat, _MESSAGES)

@@ -18,7 +18,7 @@ from workbench.data.samples.old_grades import are_truth_values
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.preference_pairs import PAIRS
 from workbench.data.samples.proposals import could_be_read, mapping_text, proposed
-from workbench.data.samples.roles import PROMPT_KEYS, is_own_object, looks_like_chat
+from workbench.data.samples.roles import is_own_object, looks_like_chat
 from workbench.data.samples.row_texts import RowTexts
 from workbench.data.samples.table import Table
 
@@ -259,15 +259,6 @@ def _own_objects(table: Table) -> Iterator[str]:
             continue
         cells = table.first_cells(name)
         own = next((cell for cell in cells if is_own_object(cell, role)), None)
-        only = (
-            next((cell for cell in cells if isinstance(cell, Mapping) and len(cell) == 1), {})
-            if role == "prompt"
-            else {}
-        )
-        if own is None and any(
-            isinstance(value, str) and key not in PROMPT_KEYS for key, value in only.items()
-        ):
-            yield f"column {name!r} contains objects of one entry, {next(iter(only))!r}, whose text is read as the prompt"
         if own is not None:
             keys = f" with keys {', '.join(map(str, list(own)[:5]))}" if isinstance(own, Mapping) else ""
             yield f"column {name!r} contains {type(own).__name__}s{keys}: each is read as its JSON text, as the {role}"

@@ -298,7 +298,7 @@ NAMES: dict[str, Held] = {
         WITH_REFERENCE,
     ),
     "R33 objects": Held(
-        jsonl({"input": {"q": Q}, "output": {"text": A}, "meta": {"gold": {"river": R}}}), ONE, said=("one entry, 'q'",)
+        jsonl({"input": {"q": Q}, "output": {"text": A}, "meta": {"gold": {"river": R}}}), ONE
     ),
     "R34 dotted": Held(
         jsonl({"input": {"q": Q}, "output": {"text": A}, "meta": {"gold": {"river": R}}}), WITH_REFERENCE,

@@ -52,7 +52,7 @@ def read_delimited(file: SourceFile) -> Loaded:
         records = chain(first[place + 1 :], records)
         for line, record in records:
             if len(record) != len(names):
-                raise _ragged(file.path, line, len(record), names, separator)
+                raise _ragged(file.path, line, len(record), names, (separator, first[place][0]))
             rows.append([cell or None for cell in record])
             lines.append(line)
     empty = [at for at, name in enumerate(names) if not name.strip() and all(row[at] is None for row in rows)]
@@ -71,8 +71,9 @@ MAX_ABOVE = 10
 def header_place(records: Sequence[Sequence[Any]]) -> int:
     """The place of the header among the first records: below lines with at most one cell each, such as a title.
 
-    Also below a line that has no name for some of the columns, if it has one for each. Only if its names are those of known roles
-    and all different; else 0. A single word without further cells is a header itself.
+    Also below a line that has no name for some of the columns, if it has one for each, and below a title that contains the
+    separator. Only if its names are those of known roles and all different; else 0. A single word without further cells is a
+    header itself.
 
     Args:
         records: The first records, of cells that may be missing or blank.
@@ -89,10 +90,22 @@ def header_place(records: Sequence[Sequence[Any]]) -> int:
                 below, ("prompt", "completion")
             ):
                 return place + 1
+            if title := _header_below(records, place, names):
+                return title
             return place if place and len(set(names)) == len(names) and _have_roles(names) else 0
         if len(record) == 1 and names and " " not in names[0]:
             return 0
     return 0
+
+
+def _header_below(records: Sequence[Sequence[Any]], place: int, names: Sequence[str]) -> int:
+    """The place of the header below a title of several cells, which has another number of them and no known name; 0 if it is none."""
+    below = place + 1
+    if below >= len(records) or len(records[below]) == len(records[place]) or _have_roles(names):
+        return 0
+    found = [str(cell).strip() for cell in records[below]]
+    is_table = all(len(record) == len(found) for record in records[below + 1 : below + 2])
+    return below if is_table and len(set(found)) == len(found) > 1 and _have_roles(found) else 0
 
 
 def _have_roles(names: Sequence[str], needs: Sequence[str] = ()) -> bool:
@@ -136,10 +149,11 @@ def _separator(text: str, suffix: str) -> str:
     counts = {separator: bare.count(separator) for separator in _SEPARATORS}
     # A comma decides only if nothing else separates: it is also the most frequent mark inside names.
     found = max(_SEPARATORS, key=lambda separator: counts[separator])
-    if counts[found]:
+    if counts[found] and _have_roles([name.strip() for name in line.split(found)]):
         return found
-    first = list(islice(text.splitlines(), MAX_ABOVE + 1))
-    return next((one for one in _SEPARATORS if header_place([line.split(one) for line in first])), ",")
+    first = [line for line in islice(text.splitlines(), MAX_ABOVE + 1) if line.strip()]
+    below = next((one for one in _SEPARATORS if header_place([line.split(one) for line in first])), "")
+    return below or (found if counts[found] else ",")
 
 
 def _records(path: Path, text: str, separator: str, *, first: int) -> Iterator[tuple[int, list[str]]]:
@@ -171,11 +185,24 @@ class _any_field_size:  # noqa: N801 (used like a function)
         csv.field_size_limit(self._old)
 
 
-def _ragged(path: Path, line: int, cells: int, names: Sequence[str], separator: str) -> SamplesError:
+def _ragged(
+    path: Path, line: int, cells: int, names: Sequence[str], header: tuple[str, int]
+) -> SamplesError:
+    """The error for a line with another number of cells; a header without a known name may be a title above it.
+
+    Args:
+        path: The file.
+        line: The line.
+        cells: Its number of cells.
+        names: The names of the header.
+        header: Its separator, and its line.
+    """
+    separator, place = header
+    title = "" if _have_roles(names) else f"; if line {place} is a title, and not the header, remove it"
     return SamplesError(
-        f"line {line} has another number of cells than the header",
+        f"line {line} has another number of cells than the header in line {place}",
         where=f"{path}, line {line}",
         found=f"{cells} cells",
         expected=f"{len(names)}: {', '.join(names[:30])}",
-        hint=f'the header is separated by {separator!r}; a cell with it or with a line end needs "double quotes" around it',
+        hint=f'the header is separated by {separator!r}; a cell with it or with a line end needs "double quotes" around it{title}',
     )

@@ -29,6 +29,34 @@ def only_text(value: Any) -> Any:
     return next(iter(entries.values())) if len(entries) == 1 else from_json(value)
 
 
+def _with_accepted(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether outputs are lists of accepted texts, next to the length of the prompt."""
+    return all(isinstance(row.get("outputs"), list) and isinstance(row.get("length"), int) for row in rows)
+
+
+@shape(
+    "RULER prompts", "index", "input", "outputs", "length", fits=lambda names, rows: _with_accepted(names, rows) and "pred" not in names,
+    example={"index": 0, "input": "2+2?", "outputs": ["4"], "length": 4096},
+    no_completions="read the predictions of a model: pred/NAME.jsonl, with a column 'pred'",
+)  # fmt: skip
+def ruler_prompt(row: Row) -> ShapedRow:
+    """A prompt with its accepted texts."""
+    return ShapedRow(prompt=row["input"], reference=row["outputs"], id=row["index"], columns=without(row, "input", "outputs", "index"))
+
+
+@shape(
+    "RULER predictions", "index", "input", "outputs", "length", "pred", fits=_with_accepted,
+    example={"index": 0, "pred": "4", "input": "2+2?", "outputs": ["4"], "others": {}, "truncation": -1, "length": 4096},
+    takes="prompt from input, completion from pred, references from outputs",
+)  # fmt: skip
+def ruler_prediction(row: Row) -> ShapedRow:
+    """A prediction with the accepted texts."""
+    return ShapedRow(
+        prompt=row["input"], completion=row["pred"], reference=row["outputs"], id=row["index"],
+        columns=without(row, "input", "outputs", "index", "pred"),
+    )  # fmt: skip
+
+
 @shape(
     "HELM predictions", "instance_id", "predicted_text",
     example={"instance_id": "id1", "predicted_text": "4", "stats": {"exact_match": 1.0, "num_prompt_tokens": 9.0}},

@@ -236,6 +236,34 @@ def _azure_scores(evaluator: str, cells: Row) -> dict[str, Score]:
     return found
 
 
+def _label_names(row: Row) -> list[str]:
+    """The columns of labels: those with a column of metadata about who made them."""
+    return [
+        name.removesuffix("-metadata")
+        for name in row
+        if name.endswith("-metadata") and has(row, f"{name}.human-annotated")
+    ]
+
+
+@shape(
+    "SageMaker Ground Truth output", "source|source-ref|prompt", fits=lambda _, rows: all(map(_label_names, rows)),
+    example={"source": {"prompt": "2+2?", "responses": ["4", "5"]}, "rank": {"ranking": [1, 2]}, "rank-metadata": {"type": "groundtruth/custom", "human-annotated": "yes"}},
+    takes="prompt and responses from source, or from the row; labels stay columns, as their form is the author's own",
+)  # fmt: skip
+def ground_truth_row(row: Row) -> ShapedRow:
+    """An annotated row of a manifest."""
+    given = {**row, **dict(items(row.get("source")))}
+    source = row.get("source")
+    asked = first_of(given, "prompt", "question", "query", "input")
+    is_text = isinstance(source, str) and not dict(items(source))
+    return ShapedRow(
+        prompt=source if asked is None and is_text else asked,
+        completion=first_of(given, "responses", "response", "completions", "completion", "output", "outputs"),
+        columns={name: row[name] for name in _label_names(row) if name in row} | {f"{name}-metadata": row[f"{name}-metadata"] for name in _label_names(row)},
+        error="an annotated row without a response",
+    )  # fmt: skip
+
+
 @shape(
     "Bedrock evaluation responses", "prompt", "modelResponses",
     example={"prompt": "2+2?", "referenceResponse": "4", "modelResponses": [{"response": "4", "modelIdentifier": "m"}]},

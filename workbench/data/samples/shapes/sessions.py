@@ -96,6 +96,65 @@ def studio_chat(row: Row) -> ShapedRow:
     )  # fmt: skip
 
 
+def _turn_of_agent(one: Row) -> dict[str, Any]:
+    """A turn, whose text may be under another name for the system's."""
+    role = str(one.get("role"))
+    return {"role": _SPEAKERS.get(role, role), "content": first_of(one, "text", "content", f"{role}_prompt")}
+
+
+_SPEAKERS = {"ai": "assistant", "human": "user"}
+
+
+@shape(
+    "SWE-agent trajectories in rows", "instance_id", "trajectory.0.role", "exit_status|generated_text",
+    example={"instance_id": "i", "model_name": "m", "target": True, "trajectory": [{"role": "user", "text": "2+2?"}, {"role": "ai", "text": "4"}], "exit_status": "submitted", "generated_text": "diff"},
+    takes="the turns of trajectory, `target`, whether the tests passed, as an old grader",
+)  # fmt: skip
+def trajectory_row(row: Row) -> ShapedRow:
+    """A run of an agent on an issue."""
+    passed = first_of(row, "target", "resolved")
+    turns = [_turn_of_agent(one) for one in objects(row["trajectory"])]
+    return ShapedRow(
+        messages=turns, group=row["instance_id"], scores={"target": Score(passed)} if isinstance(passed, bool) else {},
+        columns=without(row, "trajectory", "target", "resolved"),
+    )  # fmt: skip
+
+
+@document("Copilot chat")
+def copilot_chat(value: Row) -> list[Any] | None:
+    """The session of a chat, whose requests are its turns."""
+    return [value] if has(value, "responderUsername") and objects(value.get("requests")) else None
+
+
+def _text_of_reply(parts: Any) -> str:
+    """The text of a reply in parts, with the names of the places that it refers to."""
+    texts = [
+        one if isinstance(one, str) else first_of(one, "value", "content.value", "name")
+        for one in (parts if isinstance(parts, list) else [parts])
+        if isinstance(one, str) or (isinstance(one, Mapping) and at(one, "kind") in _TEXT_KINDS)
+    ]
+    return "".join(one for one in texts if isinstance(one, str))
+
+
+_TEXT_KINDS = (None, "markdownContent", "markdownVuln", "inlineReference")
+"""Kinds of parts that the user reads as the reply; others are progress, tools and edits."""
+
+
+@shape(
+    "Copilot chats", "requests.0.message", "responderUsername",
+    example={"requesterUsername": "me", "responderUsername": "GitHub Copilot", "requests": [{"message": {"text": "2+2?"}, "response": [{"value": "4"}]}]},
+    takes="one row per chat: each request a user's turn, the text of its reply the assistant's",
+)  # fmt: skip
+def copilot(row: Row) -> ShapedRow:
+    """A chat of an editor."""
+    turns: list[Any] = []
+    for one in objects(row["requests"]):
+        said = _text_of_reply(one.get("response"))
+        turns.append({"role": "user", "content": first_of(one, "message.text", "message")})
+        turns += [{"role": "assistant", "content": said}] if said else []
+    return ShapedRow(messages=turns, id=row.get("sessionId"), columns={"model": at(row, "requests.0.modelId")})
+
+
 @document("LibreChat export")
 def libre_export(value: Row) -> list[Any] | None:
     """The messages of a conversation, also of its tree, each with the id of the one that it replies to."""
