@@ -24,7 +24,7 @@ _SPEAKERS = {
 }
 """Speaker name in lower case to the role of OpenAI's messages."""
 
-_SENDERS = ("sender", "speaker", "author", "source")
+_SENDERS = ("sender", "speaker", "author", "source", "from")
 """Keys of a message's speaker in exports of chats."""
 
 _LANGCHAIN = frozenset({"ai", "chat", "function", "human", "system", "tool"})

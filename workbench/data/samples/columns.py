@@ -126,7 +126,7 @@ def recognise(
     mapping = {**batch_roles(names), **(columns or {})}
     _check_mapping(mapping, names, source)
     mapped = {name for role, name in mapping.items() if name is not None and role not in _SHAREABLE}
-    free = [name for name in names if name not in mapped]
+    free = [name for name in names if name not in mapped and not _is_statement(name, names)]
     matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
     if peek is not None and "messages" not in mapping:
         matched["messages"] = _filled(matched["messages"], peek)
@@ -143,6 +143,11 @@ def recognise(
     if names and not any(role in by_role for role in USABLE):
         raise no_usable(names, source, peek)
     return by_role
+
+
+def _is_statement(name: str, names: Sequence[str]) -> bool:
+    """Whether a column is the hypothesis of a premise, which people wrote, and not a model's."""
+    return plain_name(name) == "hypothesis" and "premise" in map(plain_name, names)
 
 
 def frame_roles(

@@ -94,7 +94,8 @@ _ERROR_KEYS = 3
 def _no_list(keys: Mapping[str, Any], lists: Sequence[tuple[str, Rows]], source: str) -> SamplesError:
     if lists:
         found = ", ".join(f"{name!r} ({len(rows):,})" for name, rows in lists[:_SHOWN])
-        first = "".join(f"[{part!r}]" for part in lists[0][0].split("."))
+        longest = max(lists, key=lambda one: max(len(str(row)) for row in one[1][:LOOKED_AT]))
+        first = "".join(f"[{part!r}]" for part in longest[0].split("."))
         return SamplesError(
             f"the file contains {len(lists)} lists of objects, and it is unclear which one contains the rows",
             where=source, found=found, expected="one list of objects",

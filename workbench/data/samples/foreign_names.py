@@ -21,24 +21,24 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     _QUESTION: (
         "frage", "eingabe", "anfrage", "aufgabe", "pregunta", "consulta", "entrada", "pergunta", "domanda", "richiesta", "questione", "vraag",
         "requete", "consigne", "invite", "pytanie", "zapytanie", "вопрос", "запрос", "задание", "промпт", "soru", "питання",
-        "fraga", "sporgsmal", "sporsmal", "kysymys", "otazka", "dotaz", "السؤال", "سؤال", "问题", "提示词", "提示", "输入", "指令", "問題", "質問", "入力", "指示", "질문", "입력",
+        "fraga", "sporgsmal", "sporsmal", "kysymys", "otazka", "dotaz", "السؤال", "سؤال", "ερωτηση", "שאלה", "השאלה", "pertanyaan", "intrebare", "kerdes", "问题", "提示词", "提示", "输入", "指令", "問題", "質問", "入力", "指示", "질문", "입력",
     ),
     _ANSWER: (
         "antwort", "ausgabe", "respuesta", "salida", "resposta", "saida", "risposta", "antwoord", "reponse", "sortie", "odpowiedz",
-        "svar", "vastaus", "odpoved", "الإجابة", "إجابة", "الجواب", "ответ", "вывод", "cevap", "cevabi", "yaniti", "yanit", "відповідь", "回答", "答案", "输出", "回复", "出力", "応答", "답변", "응답", "출력",
+        "svar", "vastaus", "odpoved", "απαντηση", "תשובה", "תשובת", "jawaban", "raspuns", "raspunsul", "valasz", "valasza", "الإجابة", "إجابة", "الجواب", "ответ", "вывод", "cevap", "cevabi", "yaniti", "yanit", "відповідь", "回答", "答案", "输出", "回复", "出力", "応答", "답변", "응답", "출력",
     ),
     _MODEL: (
-        "model", "ai", "bot", "chatbot", "gpt", "llm", "النموذج", "modell", "modells", "modellens",  "modelo", "modele", "modello", "modelu", "модели", "модель", "нейросети", "generada", "generado", "generee", "generata",
+        "model", "ai", "bot", "chatbot", "gpt", "llm", "النموذج", "μοντελου", "μοντελο", "המודל", "מודל", "modelului", "modell", "modells", "modellens",  "modelo", "modele", "modello", "modelu", "модели", "модель", "нейросети", "generada", "generado", "generee", "generata",
         "generiert", "generierte", "gerada", "模型", "生成", "モデル", "모델", "ki", "ia",
     ),
     _EXPECTED: (
-        "erwartet", "erwartete", "richtige", "korrekte", "referenz", "musterantwort", "musterlosung", "esperada", "esperado", "correcta", "correcto", "referencia",
+        "facit", "σωστη", "αναμενομενη", "נכונה", "צפויה", "benar", "diharapkan", "corect", "asteptat", "helyes", "elvart", "erwartet", "erwartete", "richtige", "korrekte", "referenz", "musterantwort", "musterlosung", "esperada", "esperado", "correcta", "correcto", "referencia",
         "correta", "attendue", "attendu", "correcte", "attesa", "corretta", "forventet", "forvantat", "ocekavana", "odotettu", "الصحيحة", "المتوقعة", "المرجعية", "verwacht", "verwachte", "juiste", "oczekiwana", "poprawna",
         "ожидаемый", "правильный", "эталонный", "эталон", "beklenen", "dogru", "очікувана", "参考", "标准", "正确", "期望", "期待", "正解", "模範",
         "정답", "기대", "예상",
     ),
     _SCORE: (
-        "bewertung", "punkte", "punktzahl", "puntuacion", "puntaje", "calificacion", "pontuacao", "nota", "punteggio", "voto", "beoordeling",
+        "poang", "βαθμολογια", "ציון", "nilai", "skor", "scor", "pontszam", "bewertung", "punkte", "punktzahl", "puntuacion", "puntaje", "calificacion", "pontuacao", "nota", "punteggio", "voto", "beoordeling",
         "note", "ocena", "wynik", "оценка", "балл", "puan", "得分", "评分", "分数", "スコア", "評価", "점수", "평가",
     ),
     _OF: (
@@ -88,15 +88,20 @@ def english_name(name: str) -> str:
 
 
 def _parts(word: str) -> list[str]:
-    """The terms in a text without blanks, as in Chinese; the text itself if they do not cover it."""
-    parts, rest = list[str](), word
-    while rest and not word.isascii():
-        term = max((known for known in _MEANINGS if rest.startswith(known)), key=len, default="")
+    """The terms in a text without blanks, as in Chinese, or in Swedish `modellsvar`; the text itself if they do not cover it."""
+    parts, rest = list[str](), "" if word in _MEANINGS else word
+    while rest:
+        terms = (known for known in _MEANINGS if rest.startswith(known) and not (known.isascii() and len(known) < _MIN_TERM))
+        term = max(terms, key=len, default="")
         if not term:
             return [word]
         parts.append(term)
         rest = rest[len(term) :]
     return parts or [word]
+
+
+_MIN_TERM = 4
+"""Minimum letters of a term inside a word of Latin letters."""
 
 
 def with_english_names(

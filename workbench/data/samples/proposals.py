@@ -29,8 +29,10 @@ _MAX_ID = 200
 """Maximum characters of an id, an address or a number."""
 
 VERDICTS = frozenset({
-    "accept", "accepted", "bad", "correct", "fail", "failed", "false", "good", "incorrect", "pass", "passed", "reject",
-    "rejected", "right", "true", "wrong",
+    "accept", "accepted", "bad", "benign", "correct", "factual", "fail", "failed", "faithful", "false", "good", "grounded",
+    "hallucinated", "hallucination", "harmful", "harmless", "helpful", "incorrect", "malicious", "non-factual", "pass", "passed",
+    "reject", "rejected", "right", "safe", "toxic", "true", "unfaithful", "ungrounded", "unharmful", "unhelpful", "unsafe",
+    "unsupported", "wrong",
 })  # fmt: skip
 """Verdicts on a completion, in lower case."""
 
@@ -56,7 +58,7 @@ _WORDS = {
         "ask", "asked", "input", "inputs", "instruction", "problem", "prompt", "query", "question", "request",
     }),
     "reference": frozenset({
-        "correct", "expected", "gold", "golden", "ideal", "label", "reference", "solution", "target", "truth",
+        "correct", "expected", "gold", "golden", "ideal", "label", "reference", "solution", "target", "true", "truth",
     }),
 }  # fmt: skip
 """Words in the name of a column to its possible role."""
@@ -83,11 +85,12 @@ _NOUNS = {
 
 _ATTRIBUTES = {
     "completion": _MAKERS | {"content", "final", "full", "raw", "text"},
-    "prompt": frozenset(
-        {"content", "filled", "formatted", "full", "input", "rendered", "test", "text", "user"}
-    ),
+    "prompt": frozenset({
+        "adversarial", "attack", "base", "content", "current", "filled", "final", "forbidden", "formatted", "full", "harmful", "inference", "initial",
+        "input", "jailbreak", "malicious", "original", "raw", "rendered", "test", "text", "unsafe", "user",
+    }),
     "reference": frozenset(
-        {"correct", "expected", "gold", "golden", "ground", "ideal", "reference", "target", "text", "truth"}
+        {"correct", "expected", "gold", "golden", "ground", "ideal", "reference", "target", "text", "true", "truth"}
     ),
 }
 """Words next to these nouns, by role."""
@@ -173,6 +176,14 @@ def is_made_by_model(name: str) -> bool:
     others = set(words[:-1])
     known = _NEVER | _WORDS["reference"] | _WORDS["prompt"] | _OF_TASK
     return bool(others) and words[-1].removesuffix("s") in _NOUNS["completion"] and not others & known
+
+
+def may_be_answers(name: str, peek: Peek) -> bool:
+    """Whether a column has the name of answers or solutions, and contains texts, numbers or lists of them."""
+    cells = [cell for cell in peek(name) if not is_missing(cell)]
+    values = [one for cell in cells for one in (cell if isinstance(cell, list) else [cell])]
+    is_plain = bool(values) and all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in values)
+    return is_plain and _last_term(name) in ("answer", "solution") and not _words_of(name) & _NEVER
 
 
 def _last_term(name: str) -> str:

@@ -17,7 +17,7 @@ from workbench.data.samples.frame_columns import Rows
 from workbench.data.samples.old_grades import are_truth_values
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.preference_pairs import PAIRS
-from workbench.data.samples.proposals import could_be_read, mapping_text, proposed
+from workbench.data.samples.proposals import could_be_read, mapping_text, may_be_answers, proposed
 from workbench.data.samples.roles import is_own_object, looks_like_chat
 from workbench.data.samples.row_texts import RowTexts
 from workbench.data.samples.table import Table
@@ -224,7 +224,11 @@ def _missing_reference(table: Table, free: Sequence[str]) -> Iterator[str]:
         return
     known = ROLES.keys() - {"reference"}
     others = [name for name in free if not any(is_name_of(role, name) for role in known)]
-    could = [name for name in others if could_be_read(name, "reference", table.first_cells)]
+    could = [
+        name
+        for name in others
+        if could_be_read(name, "reference", table.first_cells) or may_be_answers(name, table.first_cells)
+    ]
     if could:
         yield f"no reference was found{_left_over(could, table, 'reference')}"
 

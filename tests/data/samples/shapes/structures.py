@@ -84,7 +84,7 @@ FORMS = {
 SECOND = {
     "a list under a composed name": Held(jsonl({"prompt": Q, "answer": R, "model_responses": [A, B], "model_responses__is_correct": [True, False]}), [(Q, A, R), (Q, B, R)], groups=1, old={"model_responses__is_correct": [1.0, 0.0]}),
     "rollouts with their tokens": Held(jsonl({"prompt_text": Q, "rollouts": [{"token_ids": [1], "text": A, "length": 1}, {"token_ids": [2], "text": B, "length": 1}]}), PAIR, groups=1),
-    "predictions of an instance": Held(jsonl({"instance": {"prompt": Q}, "predictions": [{"content": A, "safetyAttributes": {"blocked": False}}]}), ONE, said=("'instance'",)),
+    "predictions of an instance": Held(jsonl({"instance": {"prompt": Q}, "predictions": [{"content": A, "safetyAttributes": {"blocked": False}}]}), ONE, said=("Vertex",)),
     "a completion inside an object": Held(jsonl({"question": Q, "trial": {"output": A, "steps": [1]}}), ONE, said=("'trial'",)),
     "a judge's text is no completion": Held(jsonl({"question": Q, "judge_result": {"response": B}}), refused=("completion",)),
     "the account of a user is no prompt": Held(jsonl({"user": {"id": "u", "plan": "x"}, "payload": {"user_message": Q, "bot_reply": A}}), ONE),

@@ -58,6 +58,74 @@ def ruler_prediction(row: Row) -> ShapedRow:
 
 
 @shape(
+    "KILT rows", "input", "output.0.provenance.0.wikipedia_id|output.1.provenance.0.wikipedia_id",
+    example={"id": "0", "input": "2+2?", "output": [{"answer": "4", "provenance": [{"wikipedia_id": "1"}]}]},
+    no_completions="its outputs are the accepted ones; if they are a model's predictions, map them: columns={'prompt': 'input', 'completion': 'output.0.answer'}",
+)  # fmt: skip
+def knowledge_row(row: Row) -> ShapedRow:
+    """A prompt with its accepted texts and where they are from."""
+    texts = [one["answer"] for one in objects(row["output"]) if one.get("answer")]
+    return ShapedRow(prompt=row["input"], reference=texts or None, id=row.get("id"), columns=without(row, "input", "output", "id"))
+
+
+@shape(
+    "FlashRAG results", "question", "golden_answers", "output.pred",
+    example={"id": "0", "question": "2+2?", "golden_answers": ["4"], "output": {"retrieval_result": [], "prompt": "2+2?", "pred": "4", "metric_score": {"em": 1.0}}},
+    takes="prompt from question, completion from output.pred, references from golden_answers, metrics as old graders",
+)  # fmt: skip
+def retrieval_result(row: Row) -> ShapedRow:
+    """A prediction with what was retrieved for it."""
+    said = dict(items(row["output"]))
+    return ShapedRow(
+        prompt=row["question"], completion=said["pred"], reference=row["golden_answers"], id=row.get("id"),
+        columns=without(said, "pred", "metric_score"), scores=scores_in(said.get("metric_score")),
+    )  # fmt: skip
+
+
+@shape(
+    "comparisons of summaries", "info.post|info.article", "summaries.0.text", "choice",
+    example={"info": {"id": "i", "post": "2+2?", "title": "t"}, "summaries": [{"text": "4", "policy": "p"}, {"text": "5", "policy": "q"}], "choice": 0},
+    takes="two rows in one group: the text of info with each summary; `chosen` marks the one of choice",
+)  # fmt: skip
+def summaries(row: Row) -> list[ShapedRow]:
+    """Both summaries of a text."""
+    return [
+        ShapedRow(
+            prompt=first_of(row, "info.post", "info.article"), completion=one.get("text"), group=str(first_of(row, "info.id", "info.post")),
+            columns={"chosen": place == row["choice"], "policy": one.get("policy"), "title": at(row, "info.title")},
+        )
+        for place, one in enumerate(objects(row["summaries"]))
+    ]  # fmt: skip
+
+
+def _text_of_turn(said: Any) -> Any:
+    """The text of a message of garak, or of one in plain text."""
+    return at(said, "text") if isinstance(said, Mapping) else said
+
+
+@shape(
+    "garak attempts", "entry_type", "prompt|entry_type", "outputs|entry_type", "probe_classname|entry_type",
+    example={"entry_type": "attempt", "uuid": "u", "status": 2, "probe_classname": "p", "prompt": "2+2?", "outputs": ["4"], "detector_results": {"d": [0.0]}},
+    left="entries other than attempts", takes="a row per output of an attempt, with its score of each detector as an old grader",
+)  # fmt: skip
+def attempt(row: Row) -> list[ShapedRow]:
+    """The outputs of an attempt."""
+    if row["entry_type"] != "attempt":
+        return []
+    turns = objects(at(row, "prompt.turns"))
+    asked = [{"role": one.get("role"), "content": _text_of_turn(one.get("content"))} for one in turns]
+    detectors = dict(items(row.get("detector_results")))
+    return [
+        ShapedRow(
+            prompt=asked or _text_of_turn(row.get("prompt")), completion=_text_of_turn(said), group=f"{row.get('uuid')}",
+            columns={name: row[name] for name in ("probe_classname", "goal") if name in row}, error="an attempt without an output",
+            scores={name: Score(values[place]) for name, values in detectors.items() if isinstance(values, list) and place < len(values)},
+        )
+        for place, said in enumerate(row.get("outputs") or [])
+    ]  # fmt: skip
+
+
+@shape(
     "HELM predictions", "instance_id", "predicted_text",
     example={"instance_id": "id1", "predicted_text": "4", "stats": {"exact_match": 1.0, "num_prompt_tokens": 9.0}},
     takes="completion from predicted_text, stats as old graders; the prompts are in instances.json",

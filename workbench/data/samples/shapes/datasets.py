@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workbench.data.samples.chats import MESSAGE_ROLES, chat_of
+from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.shapes import (
     Row,
     Score,
@@ -114,7 +115,7 @@ _CONVERSATION = (
 _SPEAKER, _SAID = ("role", "speaker", "sender"), ("content", "text", "utterance", "message")
 _ABOUT_TURNS = (
     *_SPEAKER, *_SAID, *_CONVERSATION, "timestamp", "created_at", "time", "date", "turn", "turn_id", "turn_index", "turn_number", "index",
-    "message_id", "id", "createdAt", "createdDate", "updatedAt",
+    "message_id", "id", "createdAt", "createdDate", "updatedAt", "object", "status", "attachments", "completed_at", "run_id", "assistant_id",
 )  # fmt: skip
 _ABOUT_MESSAGES = frozenset(
     {
@@ -132,8 +133,8 @@ _ABOUT_MESSAGES = frozenset(
 
 
 def _are_messages(names: Sequence[str], rows: Sequence[Row]) -> bool:
-    known = set(names) <= _ABOUT_MESSAGES and len(rows) > 1
-    if not known or any(isinstance(row.get("message"), Mapping) for row in rows):
+    known = set(names) <= _ABOUT_MESSAGES or (set(names) & set(_CONVERSATION) and not _have_other_roles(names))
+    if not known or len(rows) < 2 or any(isinstance(row.get("message"), Mapping) for row in rows):
         return False
     chat = [chat_of({"role": first_of(row, *_SPEAKER), "content": first_of(row, *_SAID)}) for row in rows]
     roles = [turns[0].get("role") for turns in chat if turns]
@@ -142,6 +143,12 @@ def _are_messages(names: Sequence[str], rows: Sequence[Row]) -> bool:
         and set(roles) <= MESSAGE_ROLES
         and (len(set(names) & set(_CONVERSATION)) > 0 or "role" in names)
     )
+
+
+def _have_other_roles(names: Sequence[str]) -> bool:
+    """Whether columns other than those of messages have a prompt or a completion by their names."""
+    others = set(names) - _ABOUT_MESSAGES
+    return any(is_name_of(role, name) for name in others for role in ("messages", "prompt", "completion", "reference"))
 
 
 def _by_conversation(rows: list[Row]) -> list[Row]:

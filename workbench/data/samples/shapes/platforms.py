@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.data.row_columns import REFERENCE_NAMES
@@ -234,6 +234,22 @@ def _azure_scores(evaluator: str, cells: Row) -> dict[str, Score]:
             cells[name], verdict, str(reason or "")
         )
     return found
+
+
+@shape(
+    "Vertex AI batch predictions", "instance", "prediction|predictions|predictions.0",
+    example={"instance": {"content": "2+2?"}, "predictions": [{"content": "4", "safetyAttributes": {"blocked": False}}], "status": ""},
+    takes="prompt from instance, a completion per prediction",
+)  # fmt: skip
+def vertex_prediction(row: Row) -> ShapedRow:
+    """A predicted instance."""
+    said = from_json(first_of(row, "predictions", "prediction"))
+    texts = [first_of(one, "content", "generated_text", "output", "text") if isinstance(one, Mapping) else one for one in (said if isinstance(said, list) else [said])]
+    return ShapedRow(
+        prompt=first_of(row, "instance.content", "instance.prompt", "instance.inputs", "instance.text", "instance"),
+        completion=texts[0] if len(texts) == 1 else texts or None, columns=without(row, "instance", "predictions", "prediction"),
+        error=str(row.get("status") or "a prediction without a text"),
+    )  # fmt: skip
 
 
 def _label_names(row: Row) -> list[str]:
