@@ -9,26 +9,24 @@ import pandas as pd
 
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import SamplesError
-from workbench.data.samples.column_errors import listing, no_usable
-from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, plain_name
-from workbench.data.samples.plain import is_missing
-from workbench.data.samples.proposals import (
-    PEEKED,
-    Peek,
+from workbench.data.samples.cell_contents import (
     are_chats,
     are_completions,
     are_conversations,
+    are_identifiers,
     are_lists_of_texts,
+    are_numbers,
     are_records,
     are_requests,
     are_texts,
     are_user_turns,
     are_verdicts,
     are_wrapped,
-    column_by_terms,
-    could_be_read,
-    only_chat,
 )
+from workbench.data.samples.column_errors import listing, no_usable
+from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, plain_name
+from workbench.data.samples.plain import is_missing
+from workbench.data.samples.proposals import PEEKED, Peek, column_by_terms, could_be_read, only_chat
 
 _LISTS = (
     "completions", "responses", "generations", "samples", "predictions", "summaries", "candidates", "modelOutput", "result",
@@ -193,8 +191,7 @@ def _match_by_content(
         # Texts without roles are turns only if no other columns have the prompt and the completion.
         if role != "messages" or are_chats(peek(name)) or not (matched["prompt"] and matched["completion"]):
             matched[role] = name
-    if "prompt" not in mapping and (account := _account_of_user(matched["prompt"], peek)):
-        matched["prompt"] = _match(ROLES["prompt"], [name for name in free if name != account])
+    _drop_other_things(matched, mapping, free, peek)
     _match_lone(matched, mapping, free, peek)
     if "reference" not in mapping and not matched["reference"]:
         others = [name for name in free if name != matched["completion"]]
@@ -208,9 +205,39 @@ def _may_be_options(matched: Mapping[str, str | None], cells: Sequence[Any]) -> 
     return not matched["prompt"] and not matched["messages"] and are_lists_of_texts(cells)
 
 
-def _account_of_user(name: str | None, peek: Peek) -> str:
-    """The column `user` if it contains accounts instead of prompts; "" for any other column."""
-    return name if name is not None and plain_name(name) == "user" and are_records(peek(name)) else ""
+def _drop_other_things(
+    matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
+) -> None:
+    """Take the next column of a role instead of one whose cells are something else."""
+    for role in ("system", "prompt", "completion"):
+        if role not in mapping and (other := _other_thing(role, matched, peek)):
+            matched[role] = _match(ROLES[role], [name for name in free if name != other])
+    if "prompt" not in mapping and (name := matched["prompt"]) and are_identifiers(peek(name)):
+        # The name of a prompt's version, next to what it was filled with.
+        filled = _match(ROLES["prompt"], [one for one in free if one != name])
+        is_prose = filled is not None and are_texts(peek(filled)) and not are_identifiers(peek(filled))
+        matched["prompt"] = filled if is_prose else name
+
+
+def _other_thing(role: str, matched: Mapping[str, str | None], peek: Peek) -> str:
+    """The column of a role whose cells are something else, by its name; "" for any other column.
+
+    `user` may be an account or its name, `assistant` and `system` the name of a model, `generation` a number.
+    """
+    name = matched[role]
+    plain = "" if name is None else plain_name(name)
+    if name is None or plain not in ("user", "assistant", "system", "generation"):
+        return ""
+    cells = peek(name)
+    if plain == "user" and are_records(cells):
+        return name
+    if plain == "generation":
+        return name if are_numbers(cells) else ""
+    are_turns = {plain_name(matched["prompt"] or ""), plain_name(matched["completion"] or "")} >= {
+        "user",
+        "assistant",
+    }
+    return name if not are_turns and are_identifiers(cells) else ""
 
 
 def _match_lone(

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from workbench.core.errors import SamplesError
+from workbench.data.samples.cell_contents import is_api_reply
 from workbench.data.samples.chats import chat_of, is_dialogue
 from workbench.data.samples.column_names import ROLES, USABLE, is_name_of
 from workbench.data.samples.columns import recognise
-from workbench.data.samples.proposals import is_api_reply
 from workbench.data.samples.shapes import LOOKED_AT, document_rows, shape_of
 
 _DEPTH = 4

@@ -89,19 +89,27 @@ def english_name(name: str) -> str:
 
 def _parts(word: str) -> list[str]:
     """The terms in a text without blanks, as in Chinese, or in Swedish `modellsvar`; the text itself if they do not cover it."""
-    parts, rest = list[str](), "" if word in _MEANINGS else word
-    while rest:
-        terms = (known for known in _MEANINGS if rest.startswith(known) and not (known.isascii() and len(known) < _MIN_TERM))
-        term = max(terms, key=len, default="")
-        if not term:
-            return [word]
-        parts.append(term)
-        rest = rest[len(term) :]
-    return parts or [word]
+    return [word] if word in _MEANINGS else (_terms_in(word) if len(word) <= _MAX_NAME else []) or [word]
 
 
+def _terms_in(word: str) -> list[str]:
+    """The terms that cover a text, the longest first; none if they do not."""
+    fitting = [
+        term for term in _MEANINGS if word.startswith(term) and not (term.isascii() and len(term) < _MIN_TERM)
+    ]
+    for term in sorted(fitting, key=len, reverse=True):
+        rest = word[len(term) :]
+        if not rest:
+            return [term]
+        if found := _terms_in(rest):
+            return [term, *found]
+    return []
+
+
+_MAX_NAME = 40
+"""Maximum characters of a name that are searched for terms."""
 _MIN_TERM = 4
-"""Minimum letters of a term inside a word of Latin letters."""
+"""Minimum Latin letters of a term inside another one."""
 
 
 def with_english_names(

@@ -149,8 +149,16 @@ def _of_annotators(
     has_completion = is_pair or any(is_name_of("completion", own) for own in renamed.values())
     shown = {own: name for name, own in renamed.items()}
     is_written = any(is_name_of("completion", returned) for returned in outputs.values())
-    if not has_completion and not is_written and "answer" in shown and any(is_name_of("prompt", own) for own in shown):
-        renamed[shown["answer"]], has_completion = "response", True  # annotators judge the answer that they are shown
+    if (
+        not has_completion
+        and not is_written
+        and "answer" in shown
+        and any(is_name_of("prompt", own) for own in shown)
+    ):
+        renamed[shown["answer"]], has_completion = (
+            "response",
+            True,
+        )  # what annotators are shown and judge
     own, scores, winners = frame, dict(loaded.old), list[str]()
     for name, returned in outputs.items():
         cells = frame[name]

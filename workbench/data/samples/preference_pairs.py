@@ -15,30 +15,18 @@ import pandas as pd
 
 from workbench.core.display_text import counted
 from workbench.core.errors import SamplesError
+from workbench.data.samples.cell_contents import are_completions
 from workbench.data.samples.chat_templates import turns_of_template
 from workbench.data.samples.chats import chat_of
 from workbench.data.samples.column_names import ROLES, is_name_of, plain_name
 from workbench.data.samples.columns import COMPLETION_NAMES, recognise
+from workbench.data.samples.pair_verdicts import CHOSEN_FIRST, underscored, verdicts_of
 from workbench.data.samples.plain import NotPlainError, is_missing, plain
-from workbench.data.samples.proposals import PEEKED, are_completions, could_be_read
+from workbench.data.samples.proposals import PEEKED, could_be_read
 from workbench.data.samples.repeated_rows import cells_as_column, group_names, repeated
 from workbench.data.samples.roles import answer_in_text, are_chat_texts, joined_prompts
 from workbench.data.samples.source_file import Loaded
 from workbench.data.samples.table import DECIDING_ROWS
-
-_CHOSEN_FIRST = (
-    ("chosen", "rejected"),
-    ("preferred_output", "non_preferred_output"),
-    ("chosen_response", "rejected_response"),
-    ("response_chosen", "response_rejected"),
-    ("chosen_output", "rejected_output"),
-    ("chosen_answer", "rejected_answer"),
-    ("accepted", "rejected"),
-    ("text_chosen", "text_rejected"),
-    ("response_j", "response_k"),
-    ("right_answer", "hallucinated_answer"),
-)
-"""Columns of two completions of which the first one is the better one."""
 
 BASES = (
     "conversation", "response", "output", "answer", "completion", "summary", "generation", "assistant", "human_ref",
@@ -49,32 +37,8 @@ _SIDES = (("_a", "_b"), ("_1", "_2"), ("_0", "_1"), ("1", "2"), ("a", "b"))
 _SIDED = tuple((f"{base}{first}", f"{base}{second}") for base, (first, second) in product(BASES, _SIDES))
 """Columns of two completions of which another column may name the better one."""
 
-PAIRS = (*_CHOSEN_FIRST, *_SIDED)
+PAIRS = (*CHOSEN_FIRST, *_SIDED)
 """Columns of two completions of one prompt."""
-
-_ALPACA_TIE = 1.5
-"""AlpacaEval's `preference`: below this value the first output was chosen, above it the second."""
-
-_ALPACA = ("output_1", "output_2")
-
-_WINNERS = (
-    "winner",
-    "better_response_id",
-    "better_response",
-    "preferred_response",
-    "preferred",
-    "preference",
-    "choice",
-    "verdict",
-    "label",
-)
-"""Columns that may name the better side, the first one counts."""
-
-_ASKS_FOR_WINNER = re.compile(r"(?:^|_)(?:better|best|prefer(?:red)?|winner|winning)(?:_|\?|$)")
-"""Words in the name of another column that may name the better side, such as a question of a form."""
-
-_STRENGTHS = ("preference_strength", "overall_preference")
-"""Columns with a number below 0 if the first side is better, and above 0 if the second is."""
 
 _HH_TURN = re.compile(r"\n\n(Human|Assistant): ?")
 """Prefixes of turns in Anthropic's hh-rlhf."""
@@ -96,12 +60,18 @@ def without_pairs(
         return loaded, ()
     prompts = _prompts(frame, roles)
     sides = _sides(frame, pair, prompts)
-    verdicts = _verdicts(frame, pair)
+    verdicts = verdicts_of(frame, pair)
     rows = np.repeat(np.arange(len(frame), dtype=np.intp), 2)
     result = repeated(loaded, frame, rows)
     own = result.frame
     assert isinstance(own, pd.DataFrame)
     own, renamed = _with_sides(own.drop(columns=list(pair)), pair)
+    if (
+        "chosen" in own.columns
+        and "winner" not in own.columns
+        and any(first is not None for first, _ in verdicts)
+    ):
+        own = own.rename(columns={"chosen": "winner"})
     if any(name in renamed for name in columns.values()):
         own = own.rename(columns={new: old for old, new in renamed.items()})
     flag = next(
@@ -135,7 +105,7 @@ def _pair_of(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[An
     """The columns of two completions, if no single completion column is intended and neither has another role."""
     if "completion" in columns or "messages" in columns:
         return None
-    folded = {_underscored(name): name for name in reversed(list(frame.columns))}
+    folded = {underscored(name): name for name in reversed(list(frame.columns))}
     if any(
         _are_answers(frame[name], str(name))
         for name in folded.values()
@@ -176,7 +146,7 @@ def _roles_beside(
     frame: pd.DataFrame, pair: Sequence[Any], columns: Mapping[str, str | None]
 ) -> dict[str, str] | None:
     """The roles of the columns next to a pair; None if the mapping is invalid, which the table constructor reports."""
-    labels = () if _folded(pair) in _CHOSEN_FIRST else ("label", "labels")
+    labels = () if _folded(pair) in CHOSEN_FIRST else ("label", "labels")
     names = {
         str(name): name for name in frame.columns if name not in pair and str(name).casefold() not in labels
     }
@@ -188,12 +158,7 @@ def _roles_beside(
 
 
 def _folded(pair: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(map(_underscored, pair))
-
-
-def _underscored(name: Any) -> str:
-    """A name in lower case, with an underscore for each blank or hyphen: "Response A" and "response_a" are one."""
-    return re.sub(r"[ -]", "_", str(name).casefold())
+    return tuple(map(underscored, pair))
 
 
 def _prompts(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[Any] | None:
@@ -303,114 +268,6 @@ def _before(cell: Any) -> list[Any]:
     return cell[:-1] if isinstance(cell, list) and all(isinstance(one, Mapping) for one in cell) else []
 
 
-Verdict = tuple[bool | None, bool | None]
-"""Whether each side of a pair was chosen; None if unknown, or if neither was."""
-
-
-def _verdicts(frame: pd.DataFrame, pair: Sequence[Any]) -> list[Verdict]:
-    """Which side of each pair was chosen, by the names of its columns, or by a column that names one."""
-    names = (_underscored(pair[0]), _underscored(pair[1]))
-    if names in _CHOSEN_FIRST:
-        return [(True, False)] * len(frame)
-    folded = {_underscored(name): list(frame[name]) for name in reversed(list(frame.columns))}
-    flags = [folded.get(f"winner_model_{side}") for side in "ab"]
-    if flags[0] is not None and flags[1] is not None and names[0].endswith("_a"):
-        return [_by_flags(*map(_is_set, both)) for both in zip(flags[0], flags[1], strict=True)]
-    for sides, column, verdict in _OF_DATA_SETS:
-        if names == sides and _are_numbers(folded.get(column, ())):
-            return [verdict(cell) for cell in folded[column]]
-    if (named := _by_named(folded, names)) is not None:
-        return named
-    strength = next((folded[name] for name in _STRENGTHS if name in folded), None)
-    if strength is not None and names[0].endswith("1"):
-        return [_by_strength(cell) for cell in strength]
-    return [(None, None)] * len(frame)
-
-
-def _by_named(folded: Mapping[str, Sequence[Any]], names: tuple[str, str]) -> list[Verdict] | None:
-    """By a column that names the better side; several questions for it decide only if they agree."""
-    for name in _WINNERS:
-        found = [_by_winner(cell, names) for cell in folded.get(name, ())]
-        if any(first is not None for first, _ in found):
-            return found
-    asked = [name for name in folded if _ASKS_FOR_WINNER.search(name)]
-    every = [[_by_winner(cell, names) for cell in folded[name]] for name in asked]
-    told = [found for found in every if any(first is not None for first, _ in found)]
-    return told[0] if told and all(found == told[0] for found in told) else None
-
-
-def _by_winner(cell: Any, names: tuple[str, str]) -> Verdict:
-    """By a cell that names a side: "model_a", "response_a", "a", "1", or compares both: "A>B"."""
-    if is_missing(cell) or isinstance(cell, bool | np.bool_):
-        return None, None
-    winner = _underscored(str(cell).strip()).removesuffix(".0")
-    sides = [_side_of(name) for name in names]
-    if match := _COMPARED.fullmatch(winner):
-        left, sign, right = match.groups()
-        if [left, right] == sides and sign[0] != "=":
-            return _by_flags(sign[0] == ">", sign[0] == "<")
-        return None, None
-    wins = [
-        winner in (name, side, *(f"{word}{mark}{side}" for word in _WORDS for mark in ("_", " ", "")))
-        for name, side in zip(names, sides, strict=True)
-    ]
-    return _by_flags(*wins)
-
-
-_COMPARED = re.compile(r"\[?\[?(\w)\s*([<>=]{1,2})\s*(\w)\]?\]?")
-_WORDS = ("model", "response", "output", "answer", "completion", "assistant", "option")
-"""Words before the side in the name of a winner."""
-
-
-def _side_of(name: str) -> str:
-    return name[-1]
-
-
-def _by_flags(first: bool, second: bool) -> Verdict:
-    return (first, second) if first != second else (None, None)
-
-
-def _is_set(cell: Any) -> bool:
-    """Whether a cell is affirmative: True, 1, or one of these as text."""
-    return not is_missing(cell) and str(cell).strip().casefold() in {"1", "1.0", "true"}
-
-
-def _are_numbers(cells: Sequence[Any]) -> bool:
-    return any(_number(cell) is not None for cell in cells)
-
-
-def _number(cell: Any) -> float | None:
-    try:
-        value = float("nan") if is_missing(cell) else float(cell)
-    except (TypeError, ValueError):
-        return None
-    return None if value != value else value  # noqa: PLR0124 (NaN)
-
-
-def _by_preference(cell: Any) -> Verdict:
-    """AlpacaEval's scale, from 1 for the first output to 2 for the second."""
-    value = _number(cell)
-    if value is None:
-        return None, None
-    return _by_flags(1 <= value < _ALPACA_TIE, _ALPACA_TIE < value <= 2)
-
-
-def _by_label(cell: Any) -> Verdict:
-    """SHP's label: 1 if the first completion has more votes, else 0."""
-    return (None, None) if is_missing(cell) else _by_flags(_is_set(cell), not _is_set(cell))
-
-
-_OF_DATA_SETS: Sequence[tuple[tuple[str, str], str, Callable[[Any], Verdict]]] = (
-    (_ALPACA, "preference", _by_preference), (("human_ref_a", "human_ref_b"), "labels", _by_label),
-)  # fmt: skip
-"""Columns of two completions of a known data set, the column of its verdict, and how that is read."""
-
-
-def _by_strength(cell: Any) -> Verdict:
-    value = _number(cell)
-    return (None, None) if value is None else _by_flags(value < 0, value > 0)
-
-
 def _with_sides(own: pd.DataFrame, pair: Sequence[Any]) -> tuple[pd.DataFrame, dict[str, str]]:
     """The rows of both sides with one column for each two columns about the sides, such as `score_a` and `score_b`.
 
@@ -420,14 +277,14 @@ def _with_sides(own: pd.DataFrame, pair: Sequence[Any]) -> tuple[pd.DataFrame, d
     names = _folded(pair)
     is_named = "chosen" in names[0] and names[1] == names[0].replace("chosen", "rejected")
     words = ("chosen", "rejected") if is_named else (names[0][-1], names[1][-1])
-    folded = {_underscored(name): name for name in own.columns}
+    folded = {underscored(name): name for name in own.columns}
     for first, second, stem in _twins(folded, words, whole=is_named):
         if stem not in own.columns and stem not in _ROLE_NAMES:
             cells = [list(own[folded[name]]) for name in (first, second)]
             own[stem] = cells_as_column([cells[at % 2][at] for at in range(len(own))], own.index)
             own = own.drop(columns=[folded[first], folded[second]])
     label = folded.get("label", folded.get("labels"))
-    if label is None or names in _CHOSEN_FIRST:
+    if label is None or names in CHOSEN_FIRST:
         return own, {}
     return own.rename(columns={label: "label_of_pair"}), {str(label): "label_of_pair"}
 

@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.data.samples.chats import chat_of, ends_with_user, is_dialogue, turns_of_texts
+from workbench.data.samples.cell_contents import MAX_ID, are_all, are_chats, are_completions, plain_cells
+from workbench.data.samples.chats import chat_of, is_dialogue
 from workbench.data.samples.column_names import is_name_of
-from workbench.data.samples.envelopes import EnvelopeError, message_in, request_in, text_in
-from workbench.data.samples.plain import NotPlainError, is_missing, plain
-from workbench.data.samples.roles import COMPLETION_KEYS, PROMPT_KEYS, completions_of
+from workbench.data.samples.plain import is_missing
 
 Peek = Callable[[str], Sequence[Any]]
 """The first cells of a column."""
@@ -25,29 +24,10 @@ _MANY, _SHARE = 20, 0.1
 _LEVELS, _FEW = 3, 8
 """Levels of objects, and first cells, in which a completion is looked for."""
 
-_MAX_ID = 200
-"""Maximum characters of an id, an address or a number."""
-
-VERDICTS = frozenset({
-    "accept", "accepted", "bad", "benign", "correct", "factual", "fail", "failed", "faithful", "false", "good", "grounded",
-    "hallucinated", "hallucination", "harmful", "harmless", "helpful", "incorrect", "malicious", "non-factual", "pass", "passed",
-    "reject", "rejected", "right", "safe", "toxic", "true", "unfaithful", "ungrounded", "unharmful", "unhelpful", "unsafe",
-    "unsupported", "wrong",
-})  # fmt: skip
-"""Verdicts on a completion, in lower case."""
-
 _TEXT_KEYS = frozenset(
     {"answer", "completion", "content", "generated_text", "output", "response", "solution", "text"}
 )
 """Keys of the text in an object about a completion."""
-
-_DIGITS = frozenset({"0", "1", "0.0", "1.0"})
-_DIGIT = re.compile(r"(?<![\d.])[01](?![\d.])")
-
-_JUDGEMENTS = frozenset(
-    {"accept", "accepted", "bad", "fail", "failed", "good", "pass", "passed", "reject", "rejected"}
-)
-"""Verdicts that are not an expected completion."""
 
 _WORDS = {
     "completion": frozenset({
@@ -85,12 +65,47 @@ _NOUNS = {
 
 _ATTRIBUTES = {
     "completion": _MAKERS | {"content", "final", "full", "raw", "text"},
-    "prompt": frozenset({
-        "adversarial", "attack", "base", "content", "current", "filled", "final", "forbidden", "formatted", "full", "harmful", "inference", "initial",
-        "input", "jailbreak", "malicious", "original", "raw", "rendered", "test", "text", "unsafe", "user",
-    }),
+    "prompt": frozenset(
+        {
+            "adversarial",
+            "attack",
+            "base",
+            "content",
+            "current",
+            "filled",
+            "final",
+            "forbidden",
+            "formatted",
+            "full",
+            "harmful",
+            "inference",
+            "initial",
+            "input",
+            "jailbreak",
+            "malicious",
+            "original",
+            "raw",
+            "rendered",
+            "test",
+            "text",
+            "unsafe",
+            "user",
+        }
+    ),
     "reference": frozenset(
-        {"correct", "expected", "gold", "golden", "ground", "ideal", "reference", "target", "text", "true", "truth"}
+        {
+            "correct",
+            "expected",
+            "gold",
+            "golden",
+            "ground",
+            "ideal",
+            "reference",
+            "target",
+            "text",
+            "true",
+            "truth",
+        }
     ),
 }
 """Words next to these nouns, by role."""
@@ -179,10 +194,12 @@ def is_made_by_model(name: str) -> bool:
 
 
 def may_be_answers(name: str, peek: Peek) -> bool:
-    """Whether a column has the name of answers or solutions, and contains texts, numbers or lists of them."""
+    """Whether a column has a name such as `final_answer` or `solution`, and contains texts, numbers or lists of them."""
     cells = [cell for cell in peek(name) if not is_missing(cell)]
     values = [one for cell in cells for one in (cell if isinstance(cell, list) else [cell])]
-    is_plain = bool(values) and all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in values)
+    is_plain = bool(values) and all(
+        isinstance(one, str | int | float) and not isinstance(one, bool) for one in values
+    )
     return is_plain and _last_term(name) in ("answer", "solution") and not _words_of(name) & _NEVER
 
 
@@ -219,7 +236,7 @@ def only_chat(names: Sequence[str], peek: Peek, *, is_prompt: bool = False) -> s
     """
     is_fitting = _is_asked if is_prompt else is_dialogue
     named = [name for name in names if not _words_of(name) & _WORDS["reference"]]
-    found = [name for name in named if _are_all(is_fitting, peek(name))]
+    found = [name for name in named if are_all(is_fitting, peek(name))]
     return found[0] if len(found) == 1 else None
 
 
@@ -236,7 +253,7 @@ def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> l
         words = _words_of(name)
         if name in taken or words & _WORDS["reference"]:
             continue
-        cells = _plain(peek(name))
+        cells = plain_cells(peek(name))
         if not cells or not all(isinstance(cell, Mapping) for cell in cells):
             continue
         texts = {
@@ -257,7 +274,7 @@ def nested_texts(names: Sequence[str], peek: Peek, *, taken: Sequence[str]) -> l
 
 def nested_chat(names: Sequence[str], peek: Peek) -> str:
     """The path of a conversation inside the lists and objects of a column, such as `steps.0.messages`; "" if there is none."""
-    paths = (_chat_path(cell, name, _LEVELS * 2) for name in names for cell in _plain(peek(name)[:_FEW]))
+    paths = (_chat_path(cell, name, _LEVELS * 2) for name in names for cell in plain_cells(peek(name)[:_FEW]))
     return next(filter(None, paths), "")
 
 
@@ -325,127 +342,12 @@ def could_be_read(name: str, role: str, peek: Peek) -> bool:
 def _is_prose(cell: str) -> bool:
     text = cell.strip()
     # No id is longer.
-    return len(text) > _MAX_ID or (bool(text) and _NO_PROSE.fullmatch(text) is None)
+    return len(text) > MAX_ID or (bool(text) and _NO_PROSE.fullmatch(text) is None)
 
 
 def _are_few(cells: Sequence[str]) -> bool:
     """Whether the texts of many rows have few different values, such as names of models or topics."""
     return len(cells) >= _MANY and len(set(cells)) <= _SHARE * len(cells)
-
-
-def _plain(cells: Sequence[Any]) -> list[Any]:
-    """The non-missing cells that have a plain form."""
-    found = []
-    for cell in cells:
-        if not is_missing(cell):
-            try:
-                found.append(plain(cell))
-            except NotPlainError:
-                found.append(None)
-    return found
-
-
-def _are_all(is_fitting: Callable[[Any], bool], cells: Sequence[Any]) -> bool:
-    """Whether there are non-missing cells, and the plain form of each one fits."""
-    values = _plain(cells)
-    return bool(values) and all(map(is_fitting, values))
-
-
-def are_chats(cells: Sequence[Any]) -> bool:
-    """Whether all cells are lists of messages."""
-    return _are_all(lambda value: isinstance(value, list) and chat_of(value) is not None, cells)
-
-
-def are_texts(cells: Sequence[Any]) -> bool:
-    """Whether all cells are texts."""
-    values = [cell for cell in cells if not is_missing(cell)]
-    return bool(values) and all(isinstance(cell, str) for cell in values)
-
-
-def are_user_turns(cells: Sequence[Any]) -> bool:
-    """Whether all cells are lists of texts, one for each turn, the user's first and last."""
-    return _are_all(ends_with_user, cells)
-
-
-def are_conversations(cells: Sequence[Any]) -> bool:
-    """Whether all cells are lists of messages, or all are lists of texts, one for each turn."""
-    return are_chats(cells) or _are_all(lambda value: turns_of_texts(value) is not None, cells)
-
-
-def are_completions(cells: Sequence[Any]) -> bool:
-    """Whether all cells are lists of completions, or API responses."""
-    return _are_all(
-        lambda value: bool(completions_of(value)) if isinstance(value, list) else is_api_reply(value), cells
-    )
-
-
-def is_api_reply(value: Any) -> bool:
-    """Whether a value is an object with messages, or an API's response."""
-    try:
-        return isinstance(value, Mapping) and message_in(value) is not None
-    except EnvelopeError:
-        return True  # of a request that failed
-
-
-def are_requests(cells: Sequence[Any]) -> bool:
-    """Whether all cells are API requests: objects with messages."""
-    return _are_all(lambda value: isinstance(value, Mapping) and request_in(value) is not None, cells)
-
-
-def are_records(cells: Sequence[Any]) -> bool:
-    """Whether all cells are objects without a text or messages of a prompt, such as the account of a user."""
-    return _are_all(
-        lambda value: (
-            isinstance(value, Mapping)
-            and request_in(value) is None
-            and chat_of(value) is None
-            and text_in(value, PROMPT_KEYS) is None
-        ),
-        cells,
-    )
-
-
-def are_lists_of_texts(cells: Sequence[Any]) -> bool:
-    """Whether all cells are lists of texts."""
-    return _are_all(
-        lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value), cells
-    )
-
-
-def are_wrapped(cells: Sequence[Any]) -> bool:
-    """Whether all cells are objects around one text of a completion."""
-    return _are_all(
-        lambda value: isinstance(value, Mapping) and text_in(value, COMPLETION_KEYS) is not None, cells
-    )
-
-
-def are_verdicts(cells: Sequence[Any], completions: Sequence[Any], *, strict: bool = False) -> bool:
-    """Whether the cells of a column are verdicts on completions: truth values, or words such as pass and fail.
-
-    Args:
-        cells: The cells.
-        completions: If completions are such words themselves, the column contains their expected values.
-        strict: Whether the column may have expected values, such as true and incorrect: then only words about a completion count.
-    """
-    values = [cell for cell in cells if not is_missing(cell)]
-    if not values:
-        return False
-    if all(isinstance(cell, bool) or type(cell).__name__ == "bool_" for cell in values):
-        return not strict
-    said = [cell for cell in completions if isinstance(cell, str) and cell.strip()]
-    if not strict and all(str(cell).strip() in _DIGITS for cell in values):
-        # Unless completions state a digit themselves, such as a class.
-        return bool(said) and not any(_DIGIT.search(text) for text in said)
-    words = _JUDGEMENTS if strict else VERDICTS
-    if not all(_is_verdict(cell, words) for cell in values):
-        return False
-    if not said:
-        return not strict
-    return sum(_is_verdict(cell, words) for cell in said) * 2 < len(said)
-
-
-def _is_verdict(cell: Any, words: frozenset[str]) -> bool:
-    return isinstance(cell, str) and cell.strip().rstrip(".!").casefold() in words
 
 
 def mapping_text(columns: Mapping[str, str]) -> str:

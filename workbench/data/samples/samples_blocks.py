@@ -21,6 +21,7 @@ from workbench.data.samples.proposals import could_be_read, mapping_text, may_be
 from workbench.data.samples.roles import is_own_object, looks_like_chat
 from workbench.data.samples.row_texts import RowTexts
 from workbench.data.samples.table import Table
+from workbench.data.samples.uncertain_readings import uncertain_readings
 
 MAX_TEXT = 200
 """Maximum characters of a cell: enough to recognise a row, few enough for a notebook page."""
@@ -170,6 +171,10 @@ def _role_notes(table: Table) -> Iterator[str]:
             f"a reference, too, map the completions: columns={{'completion': ...}}"
         )
     yield from _other_prediction(table)
+    if table.shape is None:
+        yield from uncertain_readings(
+            table.column_names[:_LOOKED_AT], roles, frozenset(table.given), table.first_cells
+        )
     yield from _missing_prompt(table, free)
     yield from _ungraded_sides(table.column_names, roles)
     if label := table.verdict_column:

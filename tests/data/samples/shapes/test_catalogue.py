@@ -11,6 +11,7 @@ import pytest
 import workbench as wb
 from tests.data.samples.shapes.catalogue import CATALOGUE, Held
 from tests.data.samples.shapes.datasets import DATASETS
+from tests.data.samples.shapes.outsiders import OUTSIDERS
 from tests.data.samples.shapes.refused_before import REFUSED_BEFORE
 from tests.data.samples.shapes.structures import STRUCTURES
 from tests.data.samples.shapes.tools import TOOLS
@@ -19,7 +20,7 @@ from workbench.core.errors import SamplesError, SamplesWarning
 from workbench.data.samples.shapes import first_of, sessions
 from workbench.data.samples.shapes.training import turns_of_template
 
-HELD = {**CATALOGUE, **DATASETS, **TOOLS, **UNSEEN, **STRUCTURES, **REFUSED_BEFORE}
+HELD = {**CATALOGUE, **DATASETS, **TOOLS, **UNSEEN, **STRUCTURES, **REFUSED_BEFORE, **OUTSIDERS}
 
 
 def read(held: Held, folder) -> wb.Samples:

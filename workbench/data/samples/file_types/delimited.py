@@ -30,7 +30,7 @@ _DECLARED = re.compile(r"sep=(.)\r?\n")
 @reader(".tsv", example=b"prompt\tcompletion\n2+2?\t4\n")
 @reader(".csv", example=b"prompt,completion\n2+2?,4\n")
 def read_delimited(file: SourceFile) -> Loaded:
-    """Every cell as literal text, so that "04" stays "04" and "None" stays "None"; an empty cell is missing.
+    """Every cell as literal text, so that "04" stays "04" and "None" stays "None"; a cell that is empty, or a formula's error, is missing.
 
     The separator is the one of the header (comma, semicolon, tab, vertical bar), or that of a first line `sep=;`.
     """
@@ -48,21 +48,29 @@ def read_delimited(file: SourceFile) -> Loaded:
                 "the file is empty", where=str(file.path), found="0 rows", expected="a line of column names"
             )
         place = header_place([record for _, record in first])
-        names, rows, lines = first[place][1], [], []
+        names, rows, lines, errors = first[place][1], [], [], 0
         records = chain(first[place + 1 :], records)
         for line, record in records:
             if len(record) != len(names):
                 raise _ragged(file.path, line, len(record), names, (separator, first[place][0]))
-            rows.append([cell or None for cell in record])
+            rows.append([None if cell in _NO_CELL else cell for cell in record])
+            errors += sum(cell in _ERRORS for cell in record)
             lines.append(line)
     empty = [at for at, name in enumerate(names) if not name.strip() and all(row[at] is None for row in rows)]
     if empty:  # separators at the end of each line
         kept = [at for at in range(len(names)) if at not in empty]
         names, rows = [names[at] for at in kept], [[row[at] for at in kept] for row in rows]
     rows, lines, notes = _without_headers(names, rows, lines)
-    notes = (*above_header(place), *notes)
+    of_errors = (
+        f"read {counted(errors, 'cell')} with an error of a spreadsheet, such as '#N/A', as missing",
+    )
+    notes = (*above_header(place), *notes, *(of_errors if errors else ()))
     return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines, notes=notes)
 
+
+_ERRORS = frozenset({"#DIV/0!", "#ERROR!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"})
+"""What spreadsheets write for cells whose formula failed."""
+_NO_CELL = _ERRORS | {""}
 
 MAX_ABOVE = 10
 """Maximum lines above the header."""
@@ -185,9 +193,7 @@ class _any_field_size:  # noqa: N801 (used like a function)
         csv.field_size_limit(self._old)
 
 
-def _ragged(
-    path: Path, line: int, cells: int, names: Sequence[str], header: tuple[str, int]
-) -> SamplesError:
+def _ragged(path: Path, line: int, cells: int, names: Sequence[str], header: tuple[str, int]) -> SamplesError:
     """The error for a line with another number of cells; a header without a known name may be a title above it.
 
     Args:

@@ -41,7 +41,12 @@ def _with_accepted(_: Sequence[str], rows: Sequence[Row]) -> bool:
 )  # fmt: skip
 def ruler_prompt(row: Row) -> ShapedRow:
     """A prompt with its accepted texts."""
-    return ShapedRow(prompt=row["input"], reference=row["outputs"], id=row["index"], columns=without(row, "input", "outputs", "index"))
+    return ShapedRow(
+        prompt=row["input"],
+        reference=row["outputs"],
+        id=row["index"],
+        columns=without(row, "input", "outputs", "index"),
+    )
 
 
 @shape(
@@ -60,12 +65,17 @@ def ruler_prediction(row: Row) -> ShapedRow:
 @shape(
     "KILT rows", "input", "output.0.provenance.0.wikipedia_id|output.1.provenance.0.wikipedia_id",
     example={"id": "0", "input": "2+2?", "output": [{"answer": "4", "provenance": [{"wikipedia_id": "1"}]}]},
-    no_completions="its outputs are the accepted ones; if they are a model's predictions, map them: columns={'prompt': 'input', 'completion': 'output.0.answer'}",
+    no_completions="its outputs are the accepted ones; if a model wrote them, map the path of their texts: columns={'prompt': 'input', 'completion': ...}",
 )  # fmt: skip
 def knowledge_row(row: Row) -> ShapedRow:
     """A prompt with its accepted texts and where they are from."""
     texts = [one["answer"] for one in objects(row["output"]) if one.get("answer")]
-    return ShapedRow(prompt=row["input"], reference=texts or None, id=row.get("id"), columns=without(row, "input", "output", "id"))
+    return ShapedRow(
+        prompt=row["input"],
+        reference=texts or None,
+        id=row.get("id"),
+        columns=without(row, "input", "output", "id"),
+    )
 
 
 @shape(

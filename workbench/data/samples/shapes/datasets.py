@@ -133,7 +133,9 @@ _ABOUT_MESSAGES = frozenset(
 
 
 def _are_messages(names: Sequence[str], rows: Sequence[Row]) -> bool:
-    known = set(names) <= _ABOUT_MESSAGES or (set(names) & set(_CONVERSATION) and not _have_other_roles(names))
+    known = set(names) <= _ABOUT_MESSAGES or (
+        set(names) & set(_CONVERSATION) and not _have_other_roles(names)
+    )
     if not known or len(rows) < 2 or any(isinstance(row.get("message"), Mapping) for row in rows):
         return False
     chat = [chat_of({"role": first_of(row, *_SPEAKER), "content": first_of(row, *_SAID)}) for row in rows]
@@ -148,7 +150,11 @@ def _are_messages(names: Sequence[str], rows: Sequence[Row]) -> bool:
 def _have_other_roles(names: Sequence[str]) -> bool:
     """Whether columns other than those of messages have a prompt or a completion by their names."""
     others = set(names) - _ABOUT_MESSAGES
-    return any(is_name_of(role, name) for name in others for role in ("messages", "prompt", "completion", "reference"))
+    return any(
+        is_name_of(role, name)
+        for name in others
+        for role in ("messages", "prompt", "completion", "reference")
+    )
 
 
 def _by_conversation(rows: list[Row]) -> list[Row]:

@@ -244,7 +244,10 @@ def _azure_scores(evaluator: str, cells: Row) -> dict[str, Score]:
 def vertex_prediction(row: Row) -> ShapedRow:
     """A predicted instance."""
     said = from_json(first_of(row, "predictions", "prediction"))
-    texts = [first_of(one, "content", "generated_text", "output", "text") if isinstance(one, Mapping) else one for one in (said if isinstance(said, list) else [said])]
+    texts = [
+        first_of(one, "content", "generated_text", "output", "text") if isinstance(one, Mapping) else one
+        for one in (said if isinstance(said, list) else [said])
+    ]
     return ShapedRow(
         prompt=first_of(row, "instance.content", "instance.prompt", "instance.inputs", "instance.text", "instance"),
         completion=texts[0] if len(texts) == 1 else texts or None, columns=without(row, "instance", "predictions", "prediction"),

@@ -152,7 +152,9 @@ def copilot(row: Row) -> ShapedRow:
         said = _text_of_reply(one.get("response"))
         turns.append({"role": "user", "content": first_of(one, "message.text", "message")})
         turns += [{"role": "assistant", "content": said}] if said else []
-    return ShapedRow(messages=turns, id=row.get("sessionId"), columns={"model": at(row, "requests.0.modelId")})
+    return ShapedRow(
+        messages=turns, id=row.get("sessionId"), columns={"model": at(row, "requests.0.modelId")}
+    )
 
 
 @document("LibreChat export")
