@@ -169,8 +169,22 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 def read_suite(path: Path, options: argparse.Namespace) -> wb.Suite:
     """The suite of a platform's file, or of a module with grade functions; notes on it go to stderr."""
-    with messages_to_stderr():
+    with messages_to_stderr(), current_folder_importable():
         return wb.read_graders(path, options.format, trust=options.trust, release=options.release)
+
+
+@contextmanager
+def current_folder_importable() -> Iterator[None]:
+    """Add the current folder to the end of the import path, as `python -m` adds it to the start: module:function may name a file there."""
+    folder = str(Path.cwd())
+    is_new = folder not in sys.path and "" not in sys.path
+    if is_new:
+        sys.path.append(folder)
+    try:
+        yield
+    finally:
+        if is_new and folder in sys.path:
+            sys.path.remove(folder)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def cautions(suite: Suite) -> list[Loss]:
             if names
         ),
         *(
-            Loss(name, "imports", f"the sandbox does not have {', '.join(names)}", _OUTSIDE)
+            Loss(name, "imports", f"the sandbox does not have {', '.join(names)}", f"{_OUTSIDE}{name}'")
             for name, names in missing.items()
             if names
         ),
@@ -52,6 +52,6 @@ def cautions(suite: Suite) -> list[Loss]:
 _CHANGED = "of a test changes the rows' completions, which in results of promptfoo are changed already"
 _FROM_RESULTS = "load the graders from the results, too: wb.load('results.json')"
 _OUTSIDE = (
-    "rows fail unless the import is optional; to run the function with your packages, import it: "
-    'wb.read_graders("module:function")'
+    "rows fail unless the import is optional; to run the function in this process with your packages, name it by its module "
+    "instead of its file: 'MODULE:"
 )

@@ -1,4 +1,4 @@
-"""Rewards in a training script or a notebook: the code of its cells, what one function reads, and packages it lacks here."""
+"""Rewards in a training script or a notebook: the code of its cells, what one function reads, packages it lacks here, weights."""
 
 from __future__ import annotations
 
@@ -106,3 +106,46 @@ def _inner_targets(node: ast.stmt) -> set[str]:
         if isinstance(inner, ast.stmt) and inner is not node
         for name in targets(inner)
     }
+
+
+def trainer_weights(text: str) -> dict[str, float]:
+    """The weight of each reward that a script passes to TRL, by the function's name; none without literal `reward_weights`.
+
+    Args:
+        text: The module, with `reward_funcs=[near, short]` and `reward_weights=[1.0, 0.5]` as arguments or as names of its own.
+    """
+    tree = parsed(text)
+    if tree is None:
+        return {}
+    functions, weights = _only_list(tree, "reward_funcs"), _only_list(tree, "reward_weights")
+    names = [node.id for node in functions if isinstance(node, ast.Name)]
+    numbers = [value for node in weights if (value := _literal(node)) is not None]
+    is_whole = len(names) == len(functions) and len(numbers) == len(weights)
+    if (
+        not is_whole
+        or len(names) != len(numbers)
+        or len(set(names)) < len(names)
+        or min(numbers, default=0) < 0
+    ):
+        return {}
+    return dict(zip(names, numbers, strict=True))
+
+
+def _only_list(tree: ast.Module, name: str) -> list[ast.expr]:
+    """The elements of the only list that is passed or assigned under a name; none if there are several, or none."""
+    values = [
+        node.value
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.keyword) and node.arg == name)
+        or (isinstance(node, ast.Assign) and targets(node) == {name})
+    ]
+    lists = [value.elts for value in values if isinstance(value, ast.List)]
+    return lists[0] if len(lists) == 1 else []
+
+
+def _literal(node: ast.expr) -> float | None:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.formats.shared import Reading
 from workbench.formats.shared.parsing import MAX_PYTHON, Node, parse_python
-from workbench.formats.shared.training_code import essential
+from workbench.formats.shared.training_code import essential, trainer_weights
 from workbench.formats.shared.writing import no_grader
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.formats.targets.target import ENTRY_SETTINGS, LIMITS, ExportPlan, OwnJudge, Part, Target
@@ -20,7 +20,7 @@ from workbench.graders import FunctionGrader
 from workbench.graders.base import from_spec
 from workbench.graders.capture.analysis import signature_of_target
 from workbench.graders.capture.source_edit import parsed
-from workbench.graders.combine import CombiningRule, Entry
+from workbench.graders.combine import CombiningRule, Entry, Sum
 from workbench.judges.kinds import Judge
 from workbench.report.certificate import Certificate, comment_lines
 from workbench.run.suite import Suite
@@ -59,8 +59,20 @@ def read(target: Target, reading: Reading) -> Suite:
             hint="export the graders again",
         )  # fmt: skip
     if target.signature and (names := _functions(text, target.signature)):
-        return Suite([_theirs(target, name, reading) for name in names])
+        return _weighted([_theirs(target, name, reading) for name in names], reading)
     raise no_grader(text, reading.where, f"{target.title}: only files that `wb.export` wrote are supported")
+
+
+def _weighted(graders: list[FunctionGrader], reading: Reading) -> Suite:
+    """The rewards of a script; combined as its trainer does if it has their weights."""
+    weights = trainer_weights(reading.text)
+    if not weights or not weights.keys() <= {one.name for one in graders}:
+        return Suite(graders)
+    reading.note(
+        "",
+        f"weights of the trainer: {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}; other rewards have weight 0",
+    )
+    return Suite([Entry(one, one.name, weight=weights.get(one.name, 0.0)) for one in graders], combine=Sum())
 
 
 def detects(target: Target, document: Any, text: str) -> int:
