@@ -49,6 +49,7 @@ def folder(tmp_path, monkeypatch):
         (["golden.jsonl", "--baseline", "none.json"], 3),
         ([], 2),
         (["golden.jsonl", "--scores", "s.html"], 2),
+        (["golden.jsonl", "--scores", "-"], 2),
         (["-", "-"], 2),
     ],
 )

@@ -209,3 +209,37 @@ def test_a_name_that_a_file_does_not_keep_is_told(tmp_path, kind, make, text):
     ]
     same = wb.export(make.from_source(text), tmp_path / f"same{path.suffix}", kind, allow_unvalidated=True)
     assert [note for note in same.notes if note.field == "name"] == []
+
+
+REWARDS = "def near(completions, river, **kw):\n    return [1.0 for _ in completions]\n\n\ndef short(completions, **kw):\n    return [-1.0 for _ in completions]\n\n\n"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "GRPOTrainer(reward_funcs=[near, short], args=GRPOConfig(reward_weights=[2.0, 0.5]))\n",
+        "reward_funcs = [near, short]\nreward_weights = [2, 0.5]\nGRPOTrainer(reward_funcs=reward_funcs)\n",
+        "def main():\n    args = GRPOConfig(reward_weights=[2.0, 0.5])\n    GRPOTrainer(reward_funcs=[near, short], args=args)\n",
+    ],
+)
+def test_the_weights_of_a_trainer_combine_its_rewards(rest):
+    """TRL adds the weighted scores: 2 * 1 - 0.5 * 1."""
+    suite = wb.loads(f"from trl import GRPOTrainer, GRPOConfig\n\n{REWARDS}{rest}", trust=True)
+    assert [(entry.name, entry.weight) for entry in suite.entries] == [("near", 2.0), ("short", 0.5)]
+    thread = wb.StringThread([("user", "q"), ("assistant", "four")], {"river": "Elbe"})
+    assert suite(thread).score == 1.5
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "GRPOConfig(reward_weights=[2.0])\nGRPOTrainer(reward_funcs=[near, short])\n",
+        "GRPOConfig(reward_weights=weights)\nGRPOTrainer(reward_funcs=[near, short])\n",
+        "GRPOConfig(reward_weights=[1.0, 2.0])\nGRPOTrainer(reward_funcs=[near, other])\n",
+        "",
+    ],
+)
+def test_weights_that_are_not_known_combine_nothing(rest):
+    suite = wb.loads(f"{REWARDS}{rest}", trust=True)
+    assert suite.combine is None
+    assert [entry.weight for entry in suite.entries] == [1.0, 1.0]

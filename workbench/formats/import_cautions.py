@@ -42,7 +42,12 @@ def cautions(suite: Suite) -> list[Loss]:
             if names
         ),
         *(
-            Loss(name, "imports", f"the sandbox does not have {', '.join(names)}", f"{_OUTSIDE}{name}'")
+            Loss(
+                name,
+                "imports",
+                f"the sandbox does not have {', '.join(names)}",
+                f"{_OUTSIDE}wb.read_graders('MODULE:{name}')",
+            )
             for name, names in missing.items()
             if names
         ),
@@ -53,5 +58,5 @@ _CHANGED = "of a test changes the rows' completions, which in results of promptf
 _FROM_RESULTS = "load the graders from the results, too: wb.load('results.json')"
 _OUTSIDE = (
     "rows fail unless the import is optional; to run the function in this process with your packages, name it by its module "
-    "instead of its file: 'MODULE:"
+    "instead of its file: "
 )

@@ -1,6 +1,7 @@
 """Live functions of trainers, in the forms that their packages have, called unchanged."""
 
 import asyncio
+import sys
 from dataclasses import dataclass
 
 import pytest
@@ -369,3 +370,17 @@ def test_a_batch_function_of_verl_gets_lists_of_one():
         1.0,
         0.0,
     ]
+
+
+def test_an_import_path_may_name_a_file_of_the_current_folder(tmp_path, monkeypatch, capsys):
+    """As for `python -m`; afterwards the folder is not importable."""
+    (tmp_path / "own_reward_of_folder.py").write_text(
+        "def near(completions, **kw):\n    return [1.0 for _ in completions]\n"
+    )
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "q", "completion": "the Elbe"}\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
+    before = list(sys.path)
+    assert main(["run", "own_reward_of_folder:near", "rows.jsonl"]) == 0
+    assert "near" in capsys.readouterr().out
+    assert sys.path == before

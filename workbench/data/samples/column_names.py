@@ -90,6 +90,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "reference": (
         *REFERENCE_NAMES,
         "targets",
+        "gt",
         "best_answer",
         "ground_truth_answer",
         "ground_truth_response",

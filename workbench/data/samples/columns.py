@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -26,7 +27,14 @@ from workbench.data.samples.cell_contents import (
 from workbench.data.samples.column_errors import listing, no_usable
 from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, plain_name
 from workbench.data.samples.plain import is_missing
-from workbench.data.samples.proposals import PEEKED, Peek, column_by_terms, could_be_read, only_chat
+from workbench.data.samples.proposals import (
+    PEEKED,
+    Peek,
+    column_by_terms,
+    could_be_read,
+    only_chat,
+    prompt_by_noun,
+)
 
 _LISTS = (
     "completions", "responses", "generations", "samples", "predictions", "summaries", "candidates", "modelOutput", "result",
@@ -249,7 +257,11 @@ def _match_lone(
         named = next(filter(None, (_lone_chat(name, free, peek) for name in _LONE_CHATS)), None)
         matched["messages"] = named or only_chat(free, peek)
     if not matched["messages"] and not spoken & {"messages", "prompt", "instruction"}:
-        matched["prompt"] = _lone_prompt(free, peek) or column_by_terms("prompt", free, peek)
+        finders: list[Callable[[Sequence[str], Peek], str | None]] = [
+            _lone_prompt, partial(column_by_terms, "prompt"), prompt_by_noun, _lone_context,
+            *([_lone_request] if matched["completion"] else []),
+        ]  # fmt: skip
+        matched["prompt"] = next(filter(None, (find(free, peek) for find in finders)), None)
     if spoken & {"completion", "messages"} or matched["messages"] or "reference" in mapping:
         return
     answer = _answer_beside_reference(matched, free, peek) or _solution_of_task(matched, free, peek)
@@ -265,6 +277,18 @@ def _lone_prompt(names: Sequence[str], peek: Peek) -> str | None:
     if found is not None and _is_asked(peek(found), is_named=found == "history"):
         return found
     return only_chat(names, peek, is_prompt=True)
+
+
+def _lone_request(names: Sequence[str], peek: Peek) -> str | None:
+    """The only column of requests of an API."""
+    requests = [name for name in names if are_requests(peek(name))]
+    return requests[0] if len(requests) == 1 else None
+
+
+def _lone_context(names: Sequence[str], peek: Peek) -> str | None:
+    """The column `context` of texts: what the model got, if no other column is the prompt."""
+    found = _match(("context",), names)
+    return found if found is not None and are_texts(peek(found)) else None
 
 
 def _is_asked(cells: Sequence[Any], *, is_named: bool) -> bool:

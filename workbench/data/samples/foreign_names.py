@@ -21,18 +21,18 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     _QUESTION: (
         "frage", "eingabe", "anfrage", "aufgabe", "pregunta", "consulta", "entrada", "pergunta", "domanda", "richiesta", "questione", "vraag",
         "requete", "consigne", "invite", "pytanie", "zapytanie", "вопрос", "запрос", "задание", "промпт", "soru", "питання",
-        "fraga", "sporgsmal", "sporsmal", "kysymys", "otazka", "dotaz", "السؤال", "سؤال", "ερωτηση", "שאלה", "השאלה", "pertanyaan", "intrebare", "kerdes", "问题", "提示词", "提示", "输入", "指令", "問題", "質問", "入力", "指示", "질문", "입력",
+        "fraga", "sporgsmal", "sporsmal", "kysymys", "otazka", "dotaz", "السؤال", "سؤال", "ερωτηση", "запитання", "въпрос", "پرسش", "سوال", "שאלה", "השאלה", "pertanyaan", "intrebare", "kerdes", "问题", "提示词", "提示", "输入", "指令", "問題", "質問", "入力", "指示", "질문", "입력",
     ),
     _ANSWER: (
         "antwort", "ausgabe", "respuesta", "salida", "resposta", "saida", "risposta", "antwoord", "reponse", "sortie", "odpowiedz",
-        "svar", "vastaus", "odpoved", "απαντηση", "תשובה", "תשובת", "jawaban", "raspuns", "raspunsul", "valasz", "valasza", "الإجابة", "إجابة", "الجواب", "ответ", "вывод", "cevap", "cevabi", "yaniti", "yanit", "відповідь", "回答", "答案", "输出", "回复", "出力", "応答", "답변", "응답", "출력",
+        "svar", "vastaus", "odpoved", "απαντηση", "отговор", "پاسخ", "جواب", "תשובה", "תשובת", "jawaban", "raspuns", "raspunsul", "valasz", "valasza", "الإجابة", "إجابة", "الجواب", "ответ", "вывод", "cevap", "cevabi", "yaniti", "yanit", "відповідь", "回答", "答案", "输出", "回复", "出力", "応答", "답변", "응답", "출력",
     ),
     _MODEL: (
-        "model", "ai", "bot", "chatbot", "gpt", "llm", "النموذج", "μοντελου", "μοντελο", "המודל", "מודל", "modelului", "modell", "modells", "modellens",  "modelo", "modele", "modello", "modelu", "модели", "модель", "нейросети", "generada", "generado", "generee", "generata",
+        "model", "ai", "bot", "chatbot", "gpt", "llm", "النموذج", "μοντελου", "моделі", "модела", "mallin", "مدل", "μοντελο", "המודל", "מודל", "modelului", "modell", "modells", "modellens",  "modelo", "modele", "modello", "modelu", "модели", "модель", "нейросети", "generada", "generado", "generee", "generata",
         "generiert", "generierte", "gerada", "模型", "生成", "モデル", "모델", "ki", "ia",
     ),
     _EXPECTED: (
-        "facit", "σωστη", "αναμενομενη", "נכונה", "צפויה", "benar", "diharapkan", "corect", "asteptat", "helyes", "elvart", "erwartet", "erwartete", "richtige", "korrekte", "referenz", "musterantwort", "musterlosung", "esperada", "esperado", "correcta", "correcto", "referencia",
+        "facit", "reference", "spravna", "prawidlowa", "oikea", "rigtigt", "правильна", "правилен", "صحیح", "درست", "σωστη", "αναμενομενη", "נכונה", "צפויה", "benar", "diharapkan", "corect", "asteptat", "helyes", "elvart", "erwartet", "erwartete", "richtige", "korrekte", "referenz", "musterantwort", "musterlosung", "esperada", "esperado", "correcta", "correcto", "referencia",
         "correta", "attendue", "attendu", "correcte", "attesa", "corretta", "forventet", "forvantat", "ocekavana", "odotettu", "الصحيحة", "المتوقعة", "المرجعية", "verwacht", "verwachte", "juiste", "oczekiwana", "poprawna",
         "ожидаемый", "правильный", "эталонный", "эталон", "beklenen", "dogru", "очікувана", "参考", "标准", "正确", "期望", "期待", "正解", "模範",
         "정답", "기대", "예상",
@@ -42,7 +42,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
         "note", "ocena", "wynik", "оценка", "балл", "puan", "得分", "评分", "分数", "スコア", "評価", "점수", "평가",
     ),
     _OF: (
-        "der", "die", "das", "des", "vom", "von", "el", "la", "lo", "del", "de", "da", "do", "du", "le", "il", "di", "della", "van", "het", "の",
+        "kunden", "nutzer", "benutzer", "der", "die", "das", "des", "vom", "von", "el", "la", "lo", "del", "de", "da", "do", "du", "le", "il", "di", "della", "van", "het", "の",
         "的", "의",
     ),
 }  # fmt: skip
@@ -70,7 +70,7 @@ _NAMES: Mapping[frozenset[str], str] = {
 """English name of a column by the meanings of its words."""
 
 
-_AMBIGUOUS = (["referenz"], ["referencia"])
+_AMBIGUOUS = (["referenz"], ["referencia"], ["reference"])
 """Names that alone are often another thing: the number of a ticket, or a link."""
 
 

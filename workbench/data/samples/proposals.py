@@ -38,7 +38,7 @@ _WORDS = {
         "ask", "asked", "input", "inputs", "instruction", "problem", "prompt", "query", "question", "request",
     }),
     "reference": frozenset({
-        "correct", "expected", "gold", "golden", "ideal", "label", "reference", "solution", "target", "true", "truth",
+        "correct", "expected", "gold", "golden", "gt", "ideal", "label", "reference", "solution", "target", "true", "truth",
     }),
 }  # fmt: skip
 """Words in the name of a column to its possible role."""
@@ -63,51 +63,20 @@ _NOUNS = {
 }  # fmt: skip
 """Nouns of which the composed name of a column needs one, by role."""
 
+_ACCEPTED = frozenset({"acceptable", "accepted", "possible"})
+"""Words before several references."""
+
 _ATTRIBUTES = {
     "completion": _MAKERS | {"content", "final", "full", "raw", "text"},
-    "prompt": frozenset(
-        {
-            "adversarial",
-            "attack",
-            "base",
-            "content",
-            "current",
-            "filled",
-            "final",
-            "forbidden",
-            "formatted",
-            "full",
-            "harmful",
-            "inference",
-            "initial",
-            "input",
-            "jailbreak",
-            "malicious",
-            "original",
-            "raw",
-            "rendered",
-            "test",
-            "text",
-            "unsafe",
-            "user",
-        }
-    ),
-    "reference": frozenset(
-        {
-            "correct",
-            "expected",
-            "gold",
-            "golden",
-            "ground",
-            "ideal",
-            "reference",
-            "target",
-            "text",
-            "true",
-            "truth",
-        }
-    ),
-}
+    "prompt": frozenset({
+        "adversarial", "ai", "attack", "base", "content", "current", "filled", "final", "forbidden", "formatted", "full", "harmful",
+        "inference", "initial", "input", "jailbreak", "llm", "malicious", "model", "original", "raw", "rendered", "test", "text", "unsafe",
+        "user",
+    }),
+    "reference": _ACCEPTED | {
+        "correct", "expected", "gold", "golden", "ground", "gt", "ideal", "reference", "target", "text", "true", "truth",
+    },
+}  # fmt: skip
 """Words next to these nouns, by role."""
 
 _USER_NOUNS = frozenset(
@@ -185,6 +154,25 @@ def column_by_terms(role: str, names: Sequence[str], peek: Peek) -> str | None:
     return None if is_tied else found[0]
 
 
+def prompt_by_noun(names: Sequence[str], peek: Peek) -> str | None:
+    """The only column whose name ends with a noun of a prompt, such as `writing_prompt`, and contains texts; not a judge's or a system's."""
+    found = [
+        name
+        for name in names
+        if _last_term(name) in ("prompt", "question", "query")
+        and not _words_of(name) & _OTHER_PROMPTS
+        and could_be_read(name, "prompt", peek)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+_OTHER_PROMPTS = frozenset({
+    "check", "checklist", "criteria", "demo", "example", "hidden", "private", "shot", "unit", "criterion", "decomposed", "eval", "evaluation", "evaluator", "feedback", "follow", "followup", "grader", "judge",
+    "judging", "negative", "next", "rubric", "scoring", "search", "sql", "suggested", "system", "template",
+})  # fmt: skip
+"""Words before the prompt of something else than the model that is graded."""
+
+
 def is_made_by_model(name: str) -> bool:
     """Whether a name with a number, such as `r1_solution_2`, is of a completion and its writer, and not of a reference."""
     words = _words_in_order(name)
@@ -222,8 +210,10 @@ def _consists_of(names: Sequence[str], role: str) -> bool:
     if not words <= _NOUNS[role] | _ATTRIBUTES[role] or {"model", "solution"} <= words:
         return False
     if role == "reference":
-        return bool(words & _WORDS["reference"])
-    return role == "prompt" or bool(words & (_MAKERS | {"generation", "prediction"})) or len(nouns) > 1
+        return bool(words & (_WORDS["reference"] | _ACCEPTED))
+    # `output_answer` may be the expected output of a data set.
+    is_made = bool(words & (_MAKERS | {"generation", "prediction"})) or len(nouns) > 1
+    return role == "prompt" or (is_made and words != {"output", "answer"})
 
 
 def only_chat(names: Sequence[str], peek: Peek, *, is_prompt: bool = False) -> str | None:

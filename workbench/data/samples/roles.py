@@ -52,6 +52,7 @@ PROMPT_KEYS = (
     "user_message",
     "input_text",
     "inputs",
+    "value",
 )
 """Names of the text in an object with one prompt."""
 COMPLETION_KEYS = ("text", "output", "answer", "content", "generated_text", "response", "completion", "value")

@@ -14,7 +14,7 @@ from workbench.core.display import DisplayBlock, Paragraph, Parts, Span, TableBl
 from workbench.core.display_text import counted, one_line
 from workbench.data.samples.column_names import ROLES, find_prediction, is_name_of
 from workbench.data.samples.frame_columns import Rows
-from workbench.data.samples.old_grades import are_truth_values
+from workbench.data.samples.old_grades import are_scores, are_truth_values
 from workbench.data.samples.plain import NotPlainError, plain
 from workbench.data.samples.preference_pairs import PAIRS
 from workbench.data.samples.proposals import could_be_read, mapping_text, may_be_answers, proposed
@@ -228,7 +228,9 @@ def _missing_reference(table: Table, free: Sequence[str]) -> Iterator[str]:
     if "reference" in table.roles or "reference" in table.given:
         return
     known = ROLES.keys() - {"reference"}
-    others = [name for name in free if not any(is_name_of(role, name) for role in known)]
+    others = [
+        name for name in free if not any(is_name_of(role, name) for role in known) and not are_scores(name)
+    ]
     could = [
         name
         for name in others

@@ -9,7 +9,7 @@ from typing import Any
 from workbench.data.samples.cell_contents import are_texts
 from workbench.data.samples.column_names import is_name_of, plain_name
 from workbench.data.samples.plain import is_missing
-from workbench.data.samples.proposals import Peek, mapping_text
+from workbench.data.samples.proposals import Peek, mapping_text, prompt_by_noun
 
 _PATHS = re.compile(
     r"(?:[\w.-]+[\\/])+[\w.-]+\.\w{1,5}|(?:s3|gs|https?|file)://\S+|[\w-]+\.(?:txt|json|md|png|jpg|wav|mp3|mp4|html|pdf)"
@@ -17,6 +17,8 @@ _PATHS = re.compile(
 """Completions that are names of files, or addresses."""
 _RATINGS = re.compile(r"\[\[[^\]\n]{1,20}\]\]")
 """Completions that are a judge's rating, such as `[[7]]`."""
+_SOURCES = ("context", "history")
+"""Names of prompts that may be what a prompt refers to."""
 _CLASSES = ("label", "target")
 """Names of references that may be classes of the prompt or of the completion."""
 
@@ -35,6 +37,13 @@ def uncertain_readings(
     for role in ("prompt", "completion"):
         if role in roles and role not in given:
             yield from _second_column(role, names, roles, peek)
+    prompt = roles.get("prompt", "")
+    is_known = is_name_of("prompt", prompt) or "prompt" in given
+    if not is_known and (plain_name(prompt) in _SOURCES or prompt == prompt_by_noun([prompt], peek)):
+        yield (
+            f"column {prompt!r} is read as the prompt, because no other column is one; if it is none, switch it off: "
+            "columns={'prompt': None}"
+        )
     if "completion" in roles and "completion" not in given:
         yield from _no_text_of_model(roles["completion"], peek)
         if "reference" in roles and "reference" not in given:

@@ -241,7 +241,7 @@ _MUCH = 2
 def _with_joined_pieces(
     frame: pd.DataFrame, columns: Mapping[str, str | None]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The rows with the pieces of a streamed text joined: short texts of which some begin with a blank, and later ones do not."""
+    """The rows with the pieces of a streamed text joined: short texts of which only some begin with a blank, or of which some end with one."""
     name = _roles(frame, columns).get("completion")
     if name is None or not all(map(_listed, frame[name].head(PEEKED))):
         return frame, []
@@ -250,8 +250,9 @@ def _with_joined_pieces(
     if not later or not all(cells) or not all(isinstance(piece, str) for cell in cells for piece in cell):
         return frame, []
     starts = {piece[:1].isspace() for piece in later}
+    is_open = any(piece.endswith(" ") for cell in cells for piece in cell[:-1])
     if (
-        len(starts) < 2
+        (len(starts) < 2 and not is_open)
         or sum(map(len, later)) > _MAX_PIECE * len(later)
         or any(cell[0][:1].isspace() for cell in cells)
     ):

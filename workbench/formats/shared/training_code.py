@@ -112,7 +112,7 @@ def trainer_weights(text: str) -> dict[str, float]:
     """The weight of each reward that a script passes to TRL, by the function's name; none without literal `reward_weights`.
 
     Args:
-        text: The module, with `reward_funcs=[near, short]` and `reward_weights=[1.0, 0.5]` as arguments or as names of its own.
+        text: The module, with `reward_funcs=[near, short]` and `reward_weights=[1.0, 0.5]` as arguments, or assigned to these names.
     """
     tree = parsed(text)
     if tree is None:

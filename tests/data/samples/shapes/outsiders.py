@@ -93,4 +93,21 @@ OUTSIDERS = {
     "winner by model": Held(pr({"model_a":"x","model_b":"y","winner":"y"},{"model_a":"x","model_b":"y","winner":"x"}), P4, chosen=[False,True,True,False]),
     "a judge's output": Held(two({"question":Q,"answer":A,"output":"[[7]]"},{"question":Q2,"answer":A2,"output":"[[3]]"}), [(Q,"[[7]]",A),(Q2,"[[3]]",A2)], said=("ratings of a judge",)),
     "an error in Excel": Held(csv(f"prompt,response\n{Q},{A}\n{Q2},#N/A\n"), [(Q,A,None),(Q2,None,None)], said=("as missing",)),
+    "a prompt by its noun": Held(jsonl({"writing_prompt": Q, "model_response": A}), ONE, said=("'writing_prompt'", "no other column")),
+    "a judge's prompt is none": Held(jsonl({"judge_prompt": Q, "model_response": A}), [(None, A, None)], said=("no prompt was found",)),
+    "a context alone": Held(jsonl({"context": Q, "response": A}), ONE, said=("'context'", "no other column")),
+    "a request under another name": Held(jsonl({"kwargs": {"model": "m", "messages": [USER]}, "response": {"choices": [{"message": SAID}]}}), ONE),
+    "attributes of a span": Held(jsonl({"name": "x", "attributes": {"ai.prompt": Q, "ai.response.text": A}}), ONE),
+    "a prompt around a value": Held(jsonl({"prompt": {"value": Q}, "response": A}), ONE),
+    "possible answers": Held(csv(f"question,possible_answers,pred,is_correct\n{Q},{R},{A},True\n"), WITH_REFERENCE),
+    "an output answer may be expected": Held(csv(f"input_question,output_answer\n{Q},{R}\n"), refused=("output_answer",)),
+    "pieces that end with a blank": Held(jsonl({"prompt": Q, "output": ["The ", "Vltava."]}), ONE, said=("pieces",)),
+    "PRISM conversations": Held(
+        jsonl({"conversation_id": "c", "conversation_history": [{"turn": 0, "role": "user", "content": Q}, {"turn": 0, "role": "model", "content": A, "score": 90, "if_chosen": True}, {"turn": 0, "role": "model", "content": B, "score": 20, "if_chosen": False}]}),
+        PAIR, chosen=[True, False], groups=1, old={"score": [90.0, 20.0]},
+    ),
+    "Czech names": Held(csv(f"Otázka;Odpověď modelu;Správná odpověď\n{Q};{A};{R}\n"), WITH_REFERENCE),
+    "a prompt in a compound": Held(csv(f"Kundenanfrage;Antwort der KI;Freigabe\n{Q};{A};ja\n"), ONE),
 }  # fmt: skip
+"""Of six further sets of 40 each, before any change for it, 38, 35, 36, 37, 32 and 34 were read right or refused; three rows lost something
+without a note: a list of references next to a completion, an `output_answer` that was the reference, alternatives in a conversation."""

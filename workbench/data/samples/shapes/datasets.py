@@ -190,6 +190,36 @@ def conversation(row: Row) -> ShapedRow:
     )
 
 
+def _alternatives(row: Row) -> tuple[list[Row], list[Row]]:
+    """The turns before the last one, of which only the chosen ones count, and the replies to the last one."""
+    turns = objects(row["conversation_history"])
+    last = max((at(one, "turn", 0) for one in turns if one.get("role") == "model"), default=0)
+    before = [
+        one
+        for one in turns
+        if one.get("role") != "model" or (at(one, "turn", 0) < last and one.get("if_chosen"))
+    ]
+    return before, [one for one in turns if one.get("role") == "model" and at(one, "turn", 0) == last]
+
+
+@shape(
+    "PRISM conversations", "conversation_history.0.turn", "conversation_history.1.if_chosen",
+    example={"conversation_id": "c", "conversation_history": [{"turn": 0, "role": "user", "content": "2+2?"}, {"turn": 0, "role": "model", "content": "4", "score": 90, "if_chosen": True}, {"turn": 0, "role": "model", "content": "5", "score": 20, "if_chosen": False}]},
+    takes="a row per reply to the last turn, after the chosen ones before it; `chosen` marks the chosen one, score an old grader",
+)  # fmt: skip
+def conversation_with_alternatives(row: Row) -> list[ShapedRow]:
+    """A conversation whose turns have replies of several models."""
+    before, replies = _alternatives(row)
+    return [
+        ShapedRow(
+            prompt=[{"role": str(turn.get("role")), "content": turn.get("content")} for turn in before], completion=one.get("content"),
+            group=row.get("conversation_id"), columns={"chosen": one.get("if_chosen"), "model": one.get("model_name")},
+            scores={"score": Score(one.get("score"))}, error="a conversation without a reply",
+        )
+        for one in replies
+    ]  # fmt: skip
+
+
 @document("messages of an OpenAI thread")
 def thread_messages(page: Row) -> list[Any] | None:
     """One row: the messages of the page, the oldest first."""
