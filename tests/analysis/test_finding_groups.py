@@ -31,8 +31,10 @@ def rows(n=240):
     for at in range(n):
         answer, is_good, writer = str(100 + at), at % 3 > 0, ("short", "long")[at % 2]
         value = answer if is_good else str(900 + at)
-        text = value if writer == "short" else f"The total comes to {value} dollars, after adding everything up."
-        text = "" if at % 20 == 19 else text
+        text = (
+            value if writer == "short" else f"The total comes to {value} dollars, after adding everything up."
+        )
+        text = None if at % 20 == 19 else text
         made.append(
             {
                 "prompt": f"question {at}?", "completion": text, "answer": answer, "model": writer,
@@ -71,7 +73,7 @@ class TestGroups:
     def test_limits_that_are_kept_are_short(self, report):
         """One clause for each limit, with those graders of which it is shown."""
         lines = [line for line in finding_lines(report.findings, 3) if line.startswith("within limit")]
-        assert any(line.startswith("within limit within: rejects at most ") for line in lines)
+        assert any("within" in line.split(":")[0] and "rejects at most " in line for line in lines)
         assert all(len(line) < 120 for line in lines)
 
     def test_a_report_fits_a_screen(self, report):
@@ -152,11 +154,17 @@ class TestUnusedLabels:
 
     @pytest.mark.parametrize(
         ("column", "cells"),
-        [("premium", ["yes", "no"]), ("count", [0, 1]), ("answer", ["correct", "incorrect"]), ("tag", ["good", "so-so"])],
+        [
+            ("premium", ["yes", "no"]),
+            ("count", [0, 1]),
+            ("answer", ["correct", "incorrect"]),
+            ("tag", ["good", "so-so"]),
+        ],
     )
     def test_other_columns_are_not(self, column, cells):
         """Yes and no may state anything, a reference is no label, and neither is a third word."""
         made = [
-            {"prompt": f"q{at}", "completion": "x", "answer": "x"} | {column: cells[at % 2]} for at in range(40)
+            {"prompt": f"q{at}", "completion": "x", "answer": "x"} | {column: cells[at % 2]}
+            for at in range(40)
         ]
         assert "no labels were given" not in str(wb.ExactMatch().run(wb.read_samples(made), progress=False))
