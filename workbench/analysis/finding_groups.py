@@ -49,6 +49,11 @@ class FindingGroup:
         return (self.lead, *self.consequences, *self.others)
 
     @property
+    def severity(self) -> Severity:
+        """That of the most severe among the lead and what follows from it: a cause is not milder than its consequence."""
+        return min((one.severity for one in (self.lead, *self.consequences)), key=lambda each: each.rank)
+
+    @property
     def has_advice_line(self) -> bool:
         """Whether the second line is what to do next: of a verdict."""
         return self.lead.is_verdict and bool(self.lead.advice)
@@ -59,8 +64,7 @@ class FindingGroup:
         Args:
             n_graders: Number of graders in the report, which decides whether "all" is correct.
         """
-        severity = self.lead.severity.replace("_", " ")
-        yield f"{severity:<8} {names_of(self.graders, n_graders)}: {self.lead.sentence}"[:_SENTENCE]
+        yield f"{self.severity:<8} {names_of(self.graders, n_graders)}: {self.lead.sentence}"[:_SENTENCE]
         if self.has_advice_line:
             yield f"{_INDENT}Next: {self.lead.advice}."
         if self.consequences:
@@ -88,7 +92,7 @@ def names_of(graders: Sequence[str], n_graders: int) -> str:
 
 
 def finding_groups(findings: Iterable[Finding]) -> list[FindingGroup]:
-    """Findings in the groups in which they are read, in the order of their leads; none about limits that are kept.
+    """Findings in the groups in which they are read, in the order of their leads; without limits that are not exceeded.
 
     Args:
         findings: Of all graders, most severe first, each cause before its consequences.
@@ -165,7 +169,7 @@ def finding_lines(findings: Sequence[Finding], n_graders: int) -> list[str]:
         n_graders: Number of graders in the report.
     """
     groups = finding_groups(findings)
-    facts = [one for one in groups if one.lead.severity is Severity.NOTE]
+    facts = [one for one in groups if one.severity is Severity.NOTE]
     left = {id(one) for one in facts[_MAX_NOTES:]}
     lines = [line for one in groups if id(one) not in left for line in one.lines(n_graders)]
     if left:

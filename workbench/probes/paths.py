@@ -218,7 +218,7 @@ _REPEATS = (2, 10, 60)
 
 @dataclass
 class PathSearch:
-    """Texts composed of pieces, of which those are kept that take a new path through the grader's code.
+    """Composes texts of pieces, and collects those that take a new path through the grader's code.
 
     Attributes:
         board: Grades with the instrumented grader.

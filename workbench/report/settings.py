@@ -285,7 +285,7 @@ def unused_labels(samples: SamplesLike, labels: Any) -> str:
 
 
 def _label_words(name: str, cells: Sequence[Any]) -> list[str]:
-    """The two words of a column whose cells are all good, bad or unlabelled; [] for any other column."""
+    """The labels in a column whose cells are all good, bad or unlabelled; [] if it has others."""
     if any(isinstance(cell, list | dict | tuple | np.ndarray) for cell in cells[:20]):
         return []
     texts = list(dict.fromkeys(str(cell).strip() for cell in cells if not pd.isna(cell)))
