@@ -6,6 +6,7 @@ import { Square } from "./Bar.tsx";
 import { Separator } from "./Handle.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
 import { LongText } from "./LongText.tsx";
+import { withCompletion } from "./modes/parts/Turns.tsx";
 import { Pieces } from "./Pieces.tsx";
 import type { ReaderData, Said, Turn } from "./protocol.ts";
 import { recall, remember } from "./remember.ts";
@@ -109,7 +110,7 @@ function ReaderHead({ reader: { id, at, of }, store, large, enlarge, close }: Re
 function Texts({ reader: { row, turns, documents, expected, expected_note: note, metadata } }: { reader: ReaderData }) {
   return (
     <>
-      {turns.map((turn, at) => <TurnView key={turn.part} row={row} turn={turn} quiet={at < turns.length - 1} />)}
+      {withCompletion(turns).map((turn, at, all) => <TurnView key={turn.part} row={row} turn={turn} quiet={at < all.length - 1} />)}
       {documents.map((turn) => <TurnView key={turn.part} row={row} turn={turn} quiet />)}
       {expected && <TurnView row={row} turn={expected} note={note} />}
       {metadata && (

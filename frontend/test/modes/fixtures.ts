@@ -7,7 +7,7 @@ import type {
 export const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
 
 export function turn(title: string, text: string, part = title, more = 0): Turn {
-  return { role: title === "answer" ? "assistant" : "user", title, text: text ? [[text, ""]] : [], part, more, calls: [] };
+  return { role: title === "answer" ? "completion" : "user", title, text: text ? [[text, ""]] : [], part, more, calls: [] };
 }
 
 export function card(seq: number, answer = `answer ${seq}`): Card {
