@@ -142,7 +142,7 @@ def check_source(
     rows: Sequence[TestRow],
     scores: Sequence[Outcome],
     *,
-    discard: Callable[[Worker], None] = Worker.close,
+    discard: Callable[[Worker], object] = Worker.close,
 ) -> list[str]:
     """A warning if the score of a test row changes when it is graded again; none if scores depend on the row only.
 
