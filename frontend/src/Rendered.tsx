@@ -14,7 +14,7 @@ const DEEPEST = 12;
 
 const MARKDOWN = /^ {0,3}(?:#{1,6} |```|~~~|[-*+] |\d{1,3}[.)] |> |\|.*\|)|\*\*[^*\s][^*]*\*\*|`[^`\n]+`|\[[^\]\n]+\]\([^)\s]+\)/m;
 
-/** Pieces of the text that are marked: the reference, or the words of a search. */
+/** Pieces of the text that are marked: the reference, or what was searched. */
 const Found = createContext<string[]>([]);
 
 /** A text without markup, its marked pieces marked. */

@@ -181,7 +181,7 @@ def _failed(case: Case) -> NDArray[np.bool_]:
 
 
 def _details(case: Case, rows: NDArray[np.intp]) -> str:
-    """The error kinds in words and the main message; one kind that the message begins with is not repeated."""
+    """The error kinds and the main message; one kind that the message begins with is not repeated."""
     errors = case.grades.errors
     counts = Counter(str(errors[int(row)].kind) if int(row) in errors else "unknown" for row in rows)
     message, how_often = _message(case, rows)

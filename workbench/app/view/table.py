@@ -151,7 +151,7 @@ class RowsTable:
     def _make_columns(self, source: TableSource) -> Iterable[TableColumn]:
         samples: Any = source.report.samples
         if self._window is None or self._window.samples is not samples:
-            self._window = TextWindow(samples)  # kept over edits: they change scores, not texts
+            self._window = TextWindow(samples)  # cached over edits: they change scores, not texts
         window = self._window
         find = words_finder(self.search) if self.search else source.find
         nothing: Finder = lambda _text, _expected: ()  # noqa: E731 (a function that finds nothing)

@@ -113,7 +113,7 @@ class Pool:
             self._janitor.later(self._fill_unbound, 2, program.limits, program.needs_full_stdlib)
 
     def _close_later(self, worker: Worker) -> None:
-        """End a worker on another thread: the zygote answers only when the process has ended, which takes milliseconds."""
+        """End a worker on another thread: the zygote replies only when the process has ended, which takes milliseconds."""
         self._janitor.later(worker.close)
 
     def fingerprint(self, text: str, names: Sequence[str]) -> dict[str, Any]:
