@@ -179,11 +179,11 @@ class TestBroken:
         """One kind is not repeated if its message begins with it; of several, each has its number of rows."""
         grades = graded(np.ones(20))
         for row in range(3):
-            grades.fail(row, GradeError(ErrorKind.NO_COMPLETION, "no completion to grade: found nothing"))
-        assert "failed, 15 %: no completion to grade: found nothing" in only(grades, "broken").message
-        grades.fail(3, GradeError(ErrorKind.RETURN_TYPE, "a list"))
+            grades.fail(row, GradeError(ErrorKind.RETURN_TYPE, "return type list"))
+        assert "failed, 15 %: return type list" in only(grades, "broken").message
+        grades.fail(3, GradeError(ErrorKind.TIMEOUT, "too slow"))
         message = only(grades, "broken").message
-        assert "no completion on 3, return type on 1, most often no completion to grade" in message
+        assert "return type on 3, timeout on 1, most often return type list" in message
 
     def test_few_prompts_count_as_few_rows(self, graded):
         """100 equal answers to five prompts are worth five rows."""
