@@ -1,5 +1,6 @@
 /** Menu to select the columns of the rows. */
 
+import { Breakable } from "./Breakable.tsx";
 import { Icon } from "./Icon.tsx";
 import { Popover } from "./Popover.tsx";
 import type { Table } from "./protocol.ts";
@@ -22,7 +23,7 @@ export function ColumnsMenu({ table: { columns } }: { table: Table }) {
           {columns.map(({ key, title, shown }) => (
             <label key={key} class="choice">
               <input class="tick" type="checkbox" checked={shown} disabled={shown && last} onChange={(event) => show(key, event.currentTarget.checked)} />
-              <span class="cut">{title}</span>
+              <span><Breakable text={title} /></span>
             </label>
           ))}
         </div>

@@ -43,7 +43,7 @@ export function DrawSettings({ close }: { close: () => void }) {
           <input type="text" inputMode="decimal" value={draw.budget} onInput={(event) => change({ budget: event.currentTarget.value })} />
         </Field>
       )}
-      {head.can_map && <button type="button" class="link small" onClick={() => { tell({ do: "show_columns", on: true }); close(); }}>Columns: choose prompt, completion, labels …</button>}
+      {head.can_map && <button type="button" class="link small" onClick={() => { tell({ do: "show_columns", on: true }); close(); }}>Choose columns …</button>}
       <button type="button" class="link small" onClick={() => { close(); view.files.choose(); }}>Open a file of rows or graders …</button>
       {opened?.undo && <button type="button" class="link small" onClick={() => { tell({ do: "undo_opening" }); close(); }}>Undo the opened file: {opened.undo}</button>}
       {head.plan && <p class="small mute plan">{head.plan}</p>}

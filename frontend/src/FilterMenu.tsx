@@ -1,6 +1,7 @@
 /** Menu to add a filter: by label, by the selected grader's result, or by any column of the data. */
 
 import { useState } from "preact/hooks";
+import { Breakable } from "./Breakable.tsx";
 import { useLink } from "./context.ts";
 import { Icon } from "./Icon.tsx";
 import { Item, Menu, Popover } from "./Popover.tsx";
@@ -47,7 +48,7 @@ function Choose({ table, close }: { table: Table; close: () => void }) {
       {table.has_tags && <Item act={tags}><span class="cut grow">tag</span><span class="faint">…</span></Item>}
       {table.fields.length > 0 && <hr />}
       {table.fields.map((field) => (
-        <Item key={field} act={() => choose(field)}><span class="cut grow">{field}</span><span class="faint">…</span></Item>
+        <Item key={field} act={() => choose(field)}><span class="grow"><Breakable text={field} /></span><span class="faint">…</span></Item>
       ))}
     </Menu>
   );
@@ -67,7 +68,7 @@ function Outcomes({ add }: { add: (where: Condition[]) => void }) {
 function FieldFilter({ open: { field, answer, problem }, back, add }: { open: Values; back: () => void; add: (where: Condition[]) => void }) {
   return (
     <div class="field-filter">
-      <button type="button" class="item" onClick={back}><Icon name="undo" small /><b class="cut">{field}</b></button>
+      <button type="button" class="item" onClick={back}><Icon name="undo" small /><b><Breakable text={field} /></b></button>
       {problem && <p class="small c-failed" role="alert">Could not read its values.</p>}
       {!answer && !problem && <p class="small faint" role="status">reading values …</p>}
       {answer?.kind === "numbers" && (
@@ -79,7 +80,7 @@ function FieldFilter({ open: { field, answer, problem }, back, add }: { open: Va
       {answer?.kind === "values" && (
         <Menu label={`Values of ${field}`}>
           {answer.values.map(({ text, count: rows, where }) => (
-            <Item key={text} act={() => add(where)}><span class="cut grow">{text}</span><span class="faint">{count(rows)}</span></Item>
+            <Item key={text} act={() => add(where)}><span class="value grow" title={text}>{text}</span><span class="faint">{count(rows)}</span></Item>
           ))}
         </Menu>
       )}

@@ -57,6 +57,8 @@ function Panel({ label, side, children }: { label: string; side: string; childre
 
 /** Maximum width of a panel in pixels. */
 const WIDEST = 320;
+/** Maximum height of a panel in pixels. */
+const HIGHEST = 560;
 /** Pixels between a panel and the edge of the view. */
 const MARGIN = 6;
 
@@ -72,7 +74,7 @@ function useFitting(panel: { current: HTMLDivElement | null }): void {
       const [box, around] = [inside.getBoundingClientRect(), frame.getBoundingClientRect()];
       const left = Math.max(around.left + MARGIN, Math.min(box.left, around.right - MARGIN - box.width));
       inside.style.translate = `${Math.round(left - box.left)}px 0`;
-      inside.style.maxHeight = `${Math.max(160, Math.min(420, around.bottom - MARGIN - box.top))}px`;
+      inside.style.maxHeight = `${Math.max(160, Math.min(HIGHEST, around.bottom - MARGIN - box.top))}px`;
     };
     fit();
     const observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(fit);

@@ -1,5 +1,6 @@
 /** The grader list: one line each, drafts separately, the legend of the bars at the bottom. */
 
+import { useState } from "preact/hooks";
 import { AddMenu } from "./AddMenu.tsx";
 import { Segment } from "./Bar.tsx";
 import { useLink } from "./context.ts";
@@ -10,7 +11,10 @@ import type { Part, Rail as RailData } from "./protocol.ts";
 import { useTell } from "./view.ts";
 
 export function Rail() {
-  const rail = useLink().state.rail.value;
+  const { state } = useLink();
+  const rail = state.rail.value;
+  const beside = state.mode.value !== "grade" && !state.part.value;
+  const [unfolded, setUnfolded] = useState(false); // in a narrow view, where the list is above the open mode
   const { lines, drafts } = rail;
   const all = lines.length + drafts.length;
   const onKeyDown = (event: KeyboardEvent) => {
@@ -21,10 +25,11 @@ export function Rail() {
     }
   };
   return (
-    <section class="rail" aria-label="Graders">
+    <section class={`rail ${beside && !unfolded ? "folded" : ""}`} aria-label="Graders">
       <div class="head">
         <h2>Graders</h2>
         <span class="tiny faint grow cut">{all > 0 && `${rail.in_run} of ${all} run`}</span>
+        {beside && all > 0 && <button type="button" class="btn plain fold" aria-expanded={unfolded} onClick={() => setUnfolded(!unfolded)}>{unfolded ? "Hide" : "Show"}<Icon name={unfolded ? "up" : "down"} small /></button>}
         <AddMenu />
       </div>
       <div class="scroll" onKeyDown={onKeyDown}>

@@ -1,11 +1,12 @@
 /** One row in full: its turns and reference, and on the right its label and grades. */
 
 import { Breakable } from "./Breakable.tsx";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Square } from "./Bar.tsx";
 import { Separator } from "./Handle.tsx";
 import { Icon, Meaning } from "./Icon.tsx";
 import { LongText } from "./LongText.tsx";
+import { withCompletion } from "./modes/parts/Turns.tsx";
 import { Pieces } from "./Pieces.tsx";
 import type { ReaderData, Said, Turn } from "./protocol.ts";
 import { recall, remember } from "./remember.ts";
@@ -22,13 +23,16 @@ interface ReaderProps {
 
 const HEIGHT = "height of the reader";
 const LEAST = 120;
-const HEIGHT_AT_FIRST = 236; // as in the style sheet
+const HEIGHT_AT_FIRST = 300; // as in the style sheet
 const HIGHEST = 1_000;
 
 export function Reader({ reader, store, leave }: ReaderProps) {
   const tell = useTell();
   const [large, setLarge] = useState(false);
   const [height, setHeight] = useState(() => Number(recall(HEIGHT)) || 0);
+  const section = useRef<HTMLElement>(null);
+  // Enlarged, it covers parts that may be a screen away in a narrow view.
+  useEffect(() => section.current?.querySelector(".head")?.scrollIntoView?.({ block: "nearest" }), [large]);
   const close = () => {
     leave();
     tell({ do: "select", row: null });
@@ -46,7 +50,7 @@ export function Reader({ reader, store, leave }: ReaderProps) {
     remember(HEIGHT, String(next));
   };
   return (
-    <section class={`reader ${large ? "large" : ""}`} aria-label={`Row ${reader.id}`} style={height && !large ? { height: `${height}px` } : undefined} onKeyDown={onKeyDown}>
+    <section ref={section} class={`reader ${large ? "large" : ""}`} aria-label={`Row ${reader.id}`} style={height && !large ? { height: `${height}px` } : undefined} onKeyDown={onKeyDown}>
       {!large && <Sash height={height || HEIGHT_AT_FIRST} resize={resize} />}
       <ReaderHead reader={reader} store={store} large={large} enlarge={() => setLarge(!large)} close={close} />
       <div class="in" key={reader.row}>
@@ -106,7 +110,7 @@ function ReaderHead({ reader: { id, at, of }, store, large, enlarge, close }: Re
 function Texts({ reader: { row, turns, documents, expected, expected_note: note, metadata } }: { reader: ReaderData }) {
   return (
     <>
-      {turns.map((turn, at) => <TurnView key={turn.part} row={row} turn={turn} quiet={at < turns.length - 1} />)}
+      {withCompletion(turns).map((turn, at, all) => <TurnView key={turn.part} row={row} turn={turn} quiet={at < all.length - 1} />)}
       {documents.map((turn) => <TurnView key={turn.part} row={row} turn={turn} quiet />)}
       {expected && <TurnView row={row} turn={expected} note={note} />}
       {metadata && (

@@ -38,7 +38,7 @@ export function RowsTable({ table, store, read }: TableProps) {
   useEffect(() => {
     const to = cursor.place < 0 ? null : scrollTo(cursor.place, table.count, grid.current?.scrollTop ?? 0, view, row);
     if (to !== null) follow(to);
-  }, [cursor.place, cursor.moved, row]);
+  }, [cursor.place, cursor.moved, row, reading ? view : 0]); // the reader makes the table lower
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(view / row) - 1);

@@ -11,12 +11,13 @@ interface StripProps {
 
 const STEP = 0.01;
 
+const BOUND = "The true share is below it in 95 of 100 such samples; one-sided, so below the upper end of a 95 % interval.";
 export const INTERVAL = "Contains the true share in 95 of 100 such samples; rows of one prompt are one cluster.";
 
 export function Strip({ strip, stack = false, setLimit = null }: StripProps) {
-  const { value, lo, hi, limit, value_text: text, interval_text: interval } = strip;
+  const { value, lo, hi, limit, value_text: text, interval_text: interval, interval_name: name } = strip;
   const at = (number: number) => `${(100 * share(strip, number)).toFixed(2)}%`;
-  const said = `${text}${interval && `, 95 % interval ${interval}`}${limit === null ? "" : `, ${strip.limit_text}`}`;
+  const said = `${text}${interval && `, ${name} ${interval}`}${limit === null ? "" : `, ${strip.limit_text}`}`;
   return (
     <div class={`strip ${limit === null ? "low" : ""} ${stack ? "stack" : ""}`}>
       <div class="ax">
@@ -29,7 +30,7 @@ export function Strip({ strip, stack = false, setLimit = null }: StripProps) {
       </div>
       <span class="val">
         <b>{text}</b>
-        {interval && <span class="mute">, <span class="term" title={INTERVAL}>95 % interval</span> {interval}</span>}
+        {interval && <span class="mute">, <span class="term" title={name === "95 % bound" ? BOUND : INTERVAL}>{name}</span> {interval}</span>}
       </span>
     </div>
   );

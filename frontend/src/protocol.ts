@@ -122,7 +122,8 @@ export interface StripData extends Estimate {
   limit: number | null;
   limit_text: string; // "limit 5 %"
   value_text: string; // "17.2 %"
-  interval_text: string; // "13.3 to 22.1 %"
+  interval_name: "95 % interval" | "95 % bound"; // a bound is one-sided
+  interval_text: string; // "13.3 to 22.1 %"; "3.1 %" for a bound
 }
 
 export interface FindingData {

@@ -94,6 +94,16 @@ describe("the rail", () => {
     expect(opened).toBe(1);
   });
 
+  it("is folded in other modes than Grade where the view is narrow, until it is asked for", async () => {
+    const { model, getByRole, queryByRole, container } = show(<Rail />);
+    expect(queryByRole("button", { name: "Show" })).toBeNull();
+    await set(model, { mode: "label" });
+    expect(container.querySelector(".rail.folded")).not.toBeNull();
+    fireEvent.click(getByRole("button", { name: "Show" }));
+    expect(container.querySelector(".rail.folded")).toBeNull();
+    expect(getByRole("button", { name: "Hide" }).getAttribute("aria-expanded")).toBe("true");
+  });
+
   it("shows one hue in its key where there are no labels", () => {
     const { container } = show(<Rail />, { rail: { ...fullState().rail, has_labels: false } });
     expect([...container.querySelectorAll(".legend .seg")].map((each) => each.className)).toEqual(["seg accepted", "seg refused", "seg failed", "seg skipped"]);

@@ -10,7 +10,7 @@ describe("the reader", () => {
   it("shows turns with their roles, the reference, and marks in the completion", () => {
     const { container } = show(<Rows />);
     const text = container.querySelector(".reader .text") as Element;
-    expect([...text.querySelectorAll(".role")].map((each) => each.textContent)).toEqual(["prompt", "answer", "expected", "metadata"]);
+    expect([...text.querySelectorAll(".role")].map((each) => each.textContent)).toEqual(["prompt", "completion", "expected", "metadata"]);
     expect(text.querySelector("mark")?.textContent).toBe("212");
   });
 

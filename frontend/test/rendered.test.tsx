@@ -36,8 +36,37 @@ describe("a rendered text", () => {
 
   it("stays as it is if it is incomplete, marked or long", () => {
     expect(drawn("**a**", 5).innerHTML).toBe("");
-    expect(renderable([["**a**", "found"]], 0)).toBeNull();
+    expect(renderable([["**a**", "new"]], 0)).toBeNull();
     expect(renderable([["**a** ".repeat(5_000), ""]], 0)).toBeNull();
+  });
+
+  it("keeps the marks of what was found", () => {
+    const root = render(<div>{renderable([["# Sum\n\n**", ""], ["12", "found"], ["** of `", ""], ["12", "found"], ["`", ""]], 0)}</div>).container;
+    expect([...root.querySelectorAll("mark")].map((mark) => mark.textContent)).toEqual(["12", "12"]);
+    expect(root.querySelector("strong mark")).not.toBeNull();
+  });
+
+  it.each([
+    '{"role": "assistant", "content": "One moment", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "add", "arguments": "{\\"a\\": 1}"}}]}',
+    '[{"type": "tool_use", "id": "1", "name": "add", "input": {"a": 1}}]',
+    '{"name": "add", "arguments": {"a": 1}}',
+  ])("shows calls of tools by name: %s", (text) => {
+    const root = drawn(text);
+    expect(root.querySelector(".called b")?.textContent).toBe("add");
+    expect(root.querySelector(".called pre")?.textContent).toBe('{\n  "a": 1\n}');
+    expect(root.textContent?.includes("One moment")).toBe(text.includes("One moment"));
+  });
+
+  it("is JSON if a part of it is no call", () => {
+    expect(drawn('[{"name": "add", "arguments": {}}, {"name": "Ann"}]').querySelector(".called")).toBeNull();
+    expect(drawn('{"total": 3, "tool_calls": [{"name": "add", "arguments": {}}]}').querySelector(".json")).not.toBeNull();
+  });
+
+  it("shows the headers of an e-mail apart from its body", () => {
+    const root = drawn("From: a@example.org\nBetreff: Invoice\n\nDear Ann,\n\nall is well.");
+    expect([...root.querySelectorAll("dt")].map((name) => name.textContent)).toEqual(["From", "Betreff"]);
+    expect(root.querySelector(".words")?.textContent).toBe("Dear Ann,\n\nall is well.");
+    expect(drawn("To: be or not\nthat is the question").innerHTML).toBe("");
   });
 
   it("of many nested lists and quotes is drawn to a depth", () => {

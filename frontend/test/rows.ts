@@ -58,7 +58,7 @@ export function readerData(part: Partial<ReaderData> = {}): ReaderData {
     row: 102, id: "arit-007-6", at: 2, of: 50,
     turns: [
       turn("prompt", "A hall has 14 rows of 18 seats. Lucía counts 40 empty ones. How many people are sitting? Show your work."),
-      turn("answer", "", { text: marked("It is either 215 or 212", "212") }),
+      turn("completion", "", { text: marked("It is either 215 or 212", "212") }),
     ],
     documents: [], expected: turn("expected", "212"), expected_note: "marked above wherever it stands", metadata: turn("metadata", `{"writer": "${HOSTILE}"}`),
     label: false, labelled_by: "", given: null, tags: [],

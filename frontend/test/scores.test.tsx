@@ -23,6 +23,13 @@ describe("a finding", () => {
     expect(getByRole("img").getAttribute("aria-label")).toBe("17.2 %, 95 % interval 13.3 to 22.1 %, limit 5 %");
   });
 
+  it("names a one-sided bound as such", () => {
+    const finding = chosenData().finding!;
+    const { container } = show(<Finding finding={{ ...finding, strip: { ...finding.strip!, interval_name: "95 % bound", interval_text: "3.1 %" } }} />);
+    expect(container.querySelector(".val")?.textContent).toBe("17.2 %, 95 % bound 3.1 %");
+    expect(container.querySelector(".val .term")?.getAttribute("title")).toContain("one-sided");
+  });
+
   it("has no link without evidence rows", () => {
     const { queryByRole } = show(<Finding finding={{ ...chosenData().finding!, where: null, strip: null }} />);
     expect(queryByRole("button")).toBeNull();

@@ -44,7 +44,7 @@ async def grade(thread: wb.StringThread) -> float:
 
 export function strip(part: Partial<StripData> = {}): StripData {
   return {
-    value: 0.1724, lo: 0.1329, hi: 0.2206, min: 0, max: 0.3, limit: 0.05, limit_text: "limit 5 %", value_text: "17.2 %", interval_text: "13.3 to 22.1 %",
+    value: 0.1724, lo: 0.1329, hi: 0.2206, min: 0, max: 0.3, limit: 0.05, limit_text: "limit 5 %", value_text: "17.2 %", interval_name: "95 % interval", interval_text: "13.3 to 22.1 %",
     ...part,
   };
 }

@@ -273,8 +273,8 @@ class Walk:
 
     def quiet(self) -> None:
         """The page made no noise, asked nobody else and reports no problem."""
-        assert self.view.trouble.console == []
-        assert self.view.trouble.strangers == []
+        assert self.view.trouble.console == [], self.view.trouble.console
+        assert self.view.trouble.strangers == [], self.view.trouble.strangers
         self.view.expect(self.app.locator(".problem")).to_have_count(0)
 
     def all(self, file: str) -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 import workbench as wb
+from workbench.report import frames
+from workbench.report.sentences import strip_data
 from workbench.report.settings import reuse
 
 
@@ -52,3 +54,31 @@ def test_nothing_is_reused_under_another_setting():
     ):
         other = replace(first, **changes)
         assert [*map(str, reuse(replace(other), first).findings)] == [*map(str, other.findings)]
+
+
+def test_the_summary_of_an_unchanged_grader_is_computed_once(monkeypatch):
+    """An edit changes one grader of many: only its line is new, and all lines are those without reuse."""
+    samples = wb.demo_samples("arithmetic").draw(200, seed=0)
+    first = wb.Suite([wb.Contains(), wb.ExactMatch()]).run(samples, labels="good", progress=False)
+    _ = first.summary
+    alone = wb.Suite([wb.Contains(expected="the")]).run(samples, labels="good", progress=False)
+    changed = replace(first, grades={**first.grades, **alone.grades})
+    anew, summary, computed = replace(changed).summary, frames._summary, []
+    monkeypatch.setattr(frames, "_summary", lambda *of: computed.append(of) or summary(*of))
+    assert reuse(changed, first).summary.equals(anew)
+    assert len(computed) == 1
+    scaled = replace(changed, scale=(0.0, 2.0))
+    assert reuse(replace(scaled), first).summary.equals(scaled.summary)
+
+
+def test_a_bound_is_named_as_one():
+    """Below a limit only one side matters: the number is not called an interval, which would end higher."""
+    samples = wb.demo_samples("arithmetic").draw(500, seed=0)
+    report = wb.Suite([wb.Contains()]).run(samples, labels="good", progress=False)
+    found = {finding.kind: strip_data(finding) for finding in report.findings}
+    assert found["too-lenient"]["interval_name"] == "95 % interval"
+    assert " to " in found["too-lenient"]["interval_text"]
+    within = next(finding for finding in report.findings if finding.severity == "within_limit")
+    strip = strip_data(within)
+    assert strip["interval_name"] == "95 % bound"
+    assert strip["interval_text"] in within.message

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from workbench.data.packed import pack
 from workbench.sandbox.host.pool import WARM_ROWS, Pool, pool
 from workbench.sandbox.host.program import Limits, Program
 from workbench.sandbox.host.spare_workers import MAX_SPARE_WORKERS, SpareKind
-from workbench.sandbox.host.worker import readable
+from workbench.sandbox.host.worker import Worker, readable
 
 LIMITS = Limits(memory_mb=256)
 ONES = Program("async def grade(thread):\n    return 1.0\n", LIMITS)
@@ -65,6 +66,20 @@ def test_a_run_waits_for_no_start(own, monkeypatch):
     assert set(own.run(COUNTS, data, workers=2).grades.scores) > {1.0}
     assert taken == []
     assert len(waiting) == 3
+
+
+def test_a_check_waits_for_no_worker_to_end(own, monkeypatch):
+    """Its two workers are ended on another thread, and the next check finds two that wait."""
+    ended, close = [], Worker.close
+
+    def closed(worker):
+        ended.append(threading.current_thread() is threading.main_thread())
+        return close(worker)
+
+    monkeypatch.setattr(Worker, "close", closed)
+    assert own.check(ONES, [("row", StringThread([("assistant", "1")], {}))]).ok
+    assert len(settled(own)) == 2
+    assert ended == [False, False]
 
 
 def test_a_killed_spare_worker_is_replaced(own):

@@ -165,7 +165,7 @@ def strip(data: Mapping[str, Any]) -> str:
     """An interval on its axis, with its limit, and the same as text.
 
     Args:
-        data: value, lo, hi, min, max, limit (None without), and the texts value_text, interval_text and limit_text.
+        data: value, lo, hi, min, max, limit (None without), and the texts value_text, interval_name, interval_text, limit_text.
     """
     lo, hi, at = (_place(data, data[name]) for name in ("lo", "hi", "value"))
     shapes = [
@@ -175,7 +175,7 @@ def strip(data: Mapping[str, Any]) -> str:
         *_limit(data),
     ]
     height = 14 if data["limit"] is None else 28
-    said = f"<b>{escaped(data['value_text'])}</b>, 95 % interval {escaped(data['interval_text'])}"
+    said = f"<b>{escaped(data['value_text'])}</b>, {escaped(data['interval_name'])} {escaped(data['interval_text'])}"
     return (
         f"<svg class='strip' aria-hidden='true' width='{_WIDTH}' height='{height}' viewBox='0 0 {_WIDTH} {height}'>"
         f"{''.join(shapes)}</svg><p class='quiet'>{said}{_limit_words(data)}</p>"

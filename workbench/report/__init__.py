@@ -158,7 +158,7 @@ class Report(Displayed):
         with its 95 % interval; NaN for fewer than ten); seconds_total, tokens, cost (NaN if unknown) and
         isolation: the sandbox level, "not needed" (built-in code), "no sandbox", or "not run" (no row was tried).
         """
-        return summary_frame(self.grades, self.prompt_codes, self.scale)
+        return summary_frame(self.grades, self.prompt_codes, self.scale, self.analysis.summaries)
 
     @cached_property
     def noise(self) -> pd.DataFrame:

@@ -129,7 +129,7 @@ def finding_block(
     sentence = Parts(
         Drawing(sign(data["shape"])), mono(names or finding.grader), " ", Span(f"{data['lead']}:"), " ",
         data["before"], Span(data["link"]), data["after"],
-        *([] if leads or strip is None else [" ", Span(f"{strip['value_text']}, 95 % interval {strip['interval_text']}", "quiet")]),
+        *([] if leads or strip is None else [" ", Span(f"{strip['value_text']}, {strip['interval_name']} {strip['interval_text']}", "quiet")]),
     )  # fmt: skip
     blocks: list[DisplayBlock] = [Paragraph(sentence, "lead" if leads else "", limit=900)]
     blocks += [StripBlock(strip)] if leads and strip else []

@@ -138,12 +138,37 @@ def _names(names: Iterable[str], name: str | None = None) -> pd.Index[Any]:
 
 
 def summary_frame(
-    grades: Mapping[str, Grades], groups: NDArray[np.intp], scale: tuple[float, float] = (0.0, 1.0)
+    grades: Mapping[str, Grades],
+    groups: NDArray[np.intp],
+    scale: tuple[float, float] = (0.0, 1.0),
+    known: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] | None = None,
 ) -> pd.DataFrame:
-    """One row for each grader; see `Report.summary`."""
-    lines = [_summary(columns, groups, scale) for columns in grades.values()]
-    columns = list(_summary(Grades.empty(0), np.empty(0, np.intp), scale))
+    """One row for each grader; see `Report.summary`.
+
+    Args:
+        grades: Grades by grader name.
+        groups: Prompt of each row, (n,).
+        scale: Lowest and highest score of the scale.
+        known: Lines that were computed before; new ones are added.
+    """
+    lines = [_known_summary(name, (each, groups, scale), known) for name, each in grades.items()]
+    columns = list(lines[0] if lines else _summary(Grades.empty(0), np.empty(0, np.intp), scale))
     return SafeFrame(lines, columns=columns, index=_names(grades, "grader"))
+
+
+def _known_summary(
+    name: str,
+    of: tuple[Grades, NDArray[np.intp], tuple[float, float]],
+    known: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] | None,
+) -> dict[str, Any]:
+    """The line of a grader; of the same grades and prompts it is not computed again: an edit changes one grader of many."""
+    before, line = (known or {}).get(name, ((), {}))
+    if before and before[0] is of[0] and before[1] is of[1] and before[2] == of[2]:
+        return line
+    line = _summary(*of)
+    if known is not None:
+        known[name] = of, line
+    return line
 
 
 _MIN_PROMPTS = 10  # with several completions: a share of fewer has a useless interval

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.analysis.finding import Finding, percent, shape_of, short_verdict
+from workbench.analysis.finding import Finding, Severity, percent, shape_of, short_verdict
 from workbench.analysis.finding_groups import COUNT
 from workbench.analysis.statistics import Interval
 from workbench.core.display import (
@@ -126,7 +126,10 @@ def strip_data(finding: Finding) -> dict[str, Any] | None:
         return None
     lo, hi = finding.interval
     share = finding.statistic.startswith("share")
-    return _strip(finding.value, lo, hi, finding.limit, share=share)
+    strip = _strip(finding.value, lo, hi, finding.limit, share=share)
+    if finding.severity is Severity.WITHIN_LIMIT:  # one-sided, so narrower than an interval of the same rows
+        strip |= {"interval_name": "95 % bound", "interval_text": strip["interval_text"].split(" to ")[1]}
+    return strip
 
 
 def strip_of_share(value: float, lo: float, hi: float) -> dict[str, Any]:
@@ -141,6 +144,7 @@ def _strip(value: float, lo: float, hi: float, limit: float | None, *, share: bo
         "value": value, "lo": lo, "hi": hi, "min": first, "max": last, "limit": limit,
         "limit_text": "" if limit is None else f"limit {number(limit)}",
         "value_text": number(value),
+        "interval_name": "95 % interval",
         "interval_text": f"{number(lo).removesuffix(' %')} to {number(hi)}",
     }  # fmt: skip
 

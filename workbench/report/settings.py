@@ -95,10 +95,12 @@ class Analysis:
 
     Attributes:
         claims: Results of diagnostics by grader and kind, with the case they were computed for; see `diagnose`.
+        summaries: Lines of the summary by grader, with the grades, prompts and scale they were computed of.
     """
 
     def __init__(self) -> None:
         self.claims: dict[Any, Any] = {}
+        self.summaries: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {}
         self._values: dict[tuple[str, Hashable], Any] = {}
 
     def once(self, name: str, compute: Callable[[], T], *, of: Hashable = None) -> T:
@@ -177,6 +179,7 @@ def reuse(report: AnyReport, other: ReportLike) -> AnyReport:
     """
     if other.samples is report.samples:
         report.analysis.claims = other.analysis.claims
+        report.analysis.summaries = other.analysis.summaries
         for name in ("columns", "prompt_codes"):
             report.__dict__.setdefault(name, getattr(other, name))
     return report

@@ -143,15 +143,6 @@ function SearchLine({ compare }: { compare: CompareData }) {
         <Icon name="find" />
         <input type="search" aria-label="Search these rows" placeholder={`Search ${list.count.toLocaleString("en")} rows`} value={search.text} onInput={(event) => search.type(event.currentTarget.value)} onKeyDown={(event) => event.key === "Enter" && search.flush()} />
       </div>
-      <span class="small mute cut">{BESIDE[chosen]}</span>
     </div>
   );
 }
-
-/** The text on the right of a pair. */
-const BESIDE = {
-  a: "right: the most similar completion both accept",
-  b: "right: the most similar completion both accept",
-  both: "",
-  neither: "",
-} as const;

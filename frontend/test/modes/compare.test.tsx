@@ -31,6 +31,14 @@ describe("the list of disagreements", () => {
     expect(model.asked("pairs").map(({ start }) => start)).toEqual([0, 30]);
   });
 
+  it("says which row is here only to compare with", async () => {
+    const { model, root } = open(compare());
+    answer(model, 0);
+    await settled();
+    const sides = [...(root.querySelector("article")?.querySelectorAll(".who") ?? [])].map((who) => who.textContent ?? "");
+    expect(sides.map((text) => text.startsWith("most similar:"))).toEqual([false, true]);
+  });
+
   it("requests each window once", async () => {
     const { model, root } = open(compare());
     answer(model, 0);
@@ -175,6 +183,7 @@ describe("more than two graders", () => {
   it("are a matrix whose cells compare two", () => {
     const { model, root } = open(compare({ all }));
     expect([...root.querySelectorAll(".matrix td button")].map((each) => each.textContent)).toEqual(["89", "40", "–"]);
+    expect([...root.querySelectorAll(".matrix .in-matrix")].map((each) => each.textContent)).toEqual(["1 contains_number", "2 last_number", `3 ${HOSTILE}`]);
     const [first, second, none] = root.querySelectorAll<HTMLButtonElement>(".matrix td button");
     expect(first?.getAttribute("aria-pressed")).toBe("true");
     expect(none?.disabled).toBe(true);

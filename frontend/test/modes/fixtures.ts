@@ -7,7 +7,7 @@ import type {
 export const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
 
 export function turn(title: string, text: string, part = title, more = 0): Turn {
-  return { role: title === "answer" ? "assistant" : "user", title, text: text ? [[text, ""]] : [], part, more, calls: [] };
+  return { role: title === "answer" ? "completion" : "user", title, text: text ? [[text, ""]] : [], part, more, calls: [] };
 }
 
 export function card(seq: number, answer = `answer ${seq}`): Card {
@@ -22,7 +22,7 @@ export function strip(value: number, lo: number | null, hi: number | null, of = 
   const shown = (share: number) => (of === "%" ? `${Number((100 * share).toFixed(1))}` : share.toFixed(2));
   return {
     value, lo, hi, min: 0, max: 1, limit: null, limit_text: "", value_text: `${shown(value)}${of && ` ${of}`}`,
-    interval_text: lo === null || hi === null ? "" : `${shown(lo)} to ${shown(hi)}${of && ` ${of}`}`,
+    interval_name: "95 % interval", interval_text: lo === null || hi === null ? "" : `${shown(lo)} to ${shown(hi)}${of && ` ${of}`}`,
   };
 }
 

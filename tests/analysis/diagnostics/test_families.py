@@ -20,7 +20,7 @@ class TestBroken:
         """30 of 100 failures are an error, with the failed rows as evidence."""
         finding = only(graded(np.ones(100), failed=range(30), kind=ErrorKind.TIMEOUT), "broken")
         assert finding.severity == "error"
-        assert "timeout 30" in finding.message
+        assert "30 %: timeout: it broke" in finding.message
         assert finding.rows == tuple(range(30))
         assert finding.interval.lo > 0.02
 
@@ -41,12 +41,12 @@ class TestBroken:
         for row in range(40):
             grades.fail(row, GradeError(ErrorKind.RUNTIME, "KeyError: 'zz'." if row % 4 else "x" * 500))
         message = only(grades, "broken").message
-        assert "runtime 40, most often KeyError: 'zz'" in message
+        assert "failed, 66.7 %: runtime, most often KeyError: 'zz'" in message
         long = graded(np.ones(30))
         for row in range(30):
             long.fail(row, GradeError(ErrorKind.RUNTIME, "y" * 5_000))
         assert len(only(long, "broken").message) < 220
-        assert f"all {'y' * 120}…" in only(long, "broken").message
+        assert f"runtime: {'y' * 120}…" in only(long, "broken").message
 
     def test_says_once_that_nothing_was_scored(self, graded):
         """Where *broken* is a verdict it covers *nothing-scored*; where it is a note it does not."""
@@ -161,11 +161,11 @@ class TestBroken:
     @pytest.mark.parametrize(
         ("messages", "words"),
         [
-            (["a"], "runtime, a"),
-            (["a", "b"], "runtime 2, such as a"),
-            (["a", "a"], "runtime 2, both a"),
-            (["a", "a", "a"], "runtime 3, all a"),
-            (["b", "a", "a"], "runtime 3, most often a"),
+            (["a"], "runtime: a"),
+            (["a", "b"], "runtime, such as a"),
+            (["a", "a"], "runtime: a"),
+            (["a", "a", "a"], "runtime: a"),
+            (["b", "a", "a"], "runtime, most often a"),
         ],
     )
     def test_how_common_an_error_is(self, graded, messages, words):
@@ -174,6 +174,16 @@ class TestBroken:
         for row, message in enumerate(messages):
             grades.fail(row, GradeError(ErrorKind.RUNTIME, message))
         assert words in only(grades, "broken").message
+
+    def test_error_kinds_are_words(self, graded):
+        """One kind is not repeated if its message begins with it; of several, each has its number of rows."""
+        grades = graded(np.ones(20))
+        for row in range(3):
+            grades.fail(row, GradeError(ErrorKind.RETURN_TYPE, "return type list"))
+        assert "failed, 15 %: return type list" in only(grades, "broken").message
+        grades.fail(3, GradeError(ErrorKind.TIMEOUT, "too slow"))
+        message = only(grades, "broken").message
+        assert "return type on 3, timeout on 1, most often return type list" in message
 
     def test_few_prompts_count_as_few_rows(self, graded):
         """100 equal answers to five prompts are worth five rows."""

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
-from tests.app.view.page import NASTY, ROWS, RULES, TAGS
+from tests.app.view.page import NASTY, NO, ROWS, RULES, TAGS, coded
+from workbench.app.view import cells
 from workbench.app.view.texts import around, pieces, words_finder
 from workbench.data.samples.row_drawing import written_column
 
@@ -148,6 +149,17 @@ def test_a_window_of_an_older_table_is_empty(page):
     page.tell("look", where=[{"label": True}])
     assert page.ask("rows", start=0, stop=10, revision=revision) == []
     assert len(page.ask("rows", start=10, stop=20, revision=page.table["revision"])) == 10
+
+
+def test_an_edit_reads_no_text_of_a_row(page_of, monkeypatch):
+    """It changes scores: the texts in the table are read once for the same rows."""
+    page = page_of(graders=(coded(),)).opened()
+    read, texts = [], cells.row_texts
+    monkeypatch.setattr(cells, "row_texts", lambda *given: read.append(given) or texts(*given))
+    before = page.table["revision"]
+    page.typed("coded", NO)
+    assert page.table["revision"] > before
+    assert read == []
 
 
 def test_the_last_column_cannot_be_hidden(page):

@@ -9,7 +9,7 @@ from workbench.core.display_html import PARTS, bar, legend, sign, strip
 COUNTS = dict.fromkeys(PARTS, 0) | {"good_accepted": 210, "bad_accepted": 50, "bad_refused": 240, "failed": 3}
 SHARE = {
     "value": 0.172, "lo": 0.131, "hi": 0.225, "min": 0.0, "max": 0.3, "limit": 0.05,
-    "limit_text": "limit 5 %", "value_text": "17.2 %", "interval_text": "13.1 to 22.5 %",
+    "limit_text": "limit 5 %", "value_text": "17.2 %", "interval_name": "95 % interval", "interval_text": "13.1 to 22.5 %",
 }  # fmt: skip
 
 

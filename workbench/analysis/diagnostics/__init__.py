@@ -167,7 +167,10 @@ def diagnose(
             tuple(other.scores for other in by_name.values() if other is not grades and len(other) == len(grades)),
             own_limits,
         )  # fmt: skip
-        results += [result for kind, rule in rules.items() for result in _asked(kind, rule, case, known)]
+        equal: dict[int, bool] = {}
+        results += [
+            result for kind, rule in rules.items() for result in _asked(kind, rule, case, known, equal)
+        ]
     if len(codes_by_length) == 1:
         ((codes, _),) = codes_by_length.values()
         parts = getattr(source, "suite", None)
@@ -175,12 +178,26 @@ def diagnose(
     return [replace(finding, preset=preset) for finding in _sorted(results, list(by_name))]
 
 
-def _asked(kind: str, rule: Diagnostic, case: Case, known: Known) -> list[Claim | Finding]:
-    """The result of a diagnostic for a case; cached if it was run on the same grades before."""
+def _asked(
+    kind: str, rule: Diagnostic, case: Case, known: Known, equal: dict[int, bool]
+) -> list[Claim | Finding]:
+    """The result of a diagnostic for a case; cached if it was run on the same grades before.
+
+    Args:
+        kind: Of the diagnostic.
+        rule: The diagnostic.
+        case: What it is run on.
+        known: Earlier results with their cases.
+        equal: Whether the case equals an earlier one, by its id: all kinds of a grader mostly have the same one.
+    """
     before = known.get((case.grader, kind))
     reads_others = kind in _BESIDE and _BESIDE[kind](case)
-    if before is not None and not reads_others and case.equals(before[0]):
-        return before[1]
+    if before is not None and not reads_others:
+        earlier = before[0]
+        if id(earlier) not in equal:
+            equal[id(earlier)] = case.equals(earlier)
+        if equal[id(earlier)]:
+            return before[1]
     results = list(rule(case))
     known[case.grader, kind] = case, results
     return results

@@ -43,7 +43,7 @@ def broken(case: Case) -> Iterable[Claim]:
     if not len(rows):
         return
     failed_share = share(failed[tried], compact(case.groups[tried]))
-    details = f"{_kinds(case, rows)}, {_message(case, rows)}"
+    details = _details(case, rows)
     k, n = failed_share.k, failed_share.n
     part = "" if k == n else f", {percent(failed_share.value)}"
     finding = case.finding(
@@ -209,27 +209,34 @@ def _without_completion(case: Case) -> NDArray[np.bool_]:
     return missing & _failed(case)
 
 
-def _kinds(case: Case, rows: NDArray[np.intp]) -> str:
+def _details(case: Case, rows: NDArray[np.intp]) -> str:
+    """The error kinds and the main message; one kind that the message begins with is not repeated."""
     errors = case.grades.errors
     counts = Counter(str(errors[int(row)].kind) if int(row) in errors else "unknown" for row in rows)
-    if len(rows) == 1:
-        return next(iter(counts))
-    return ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common())
+    message, how_often = _message(case, rows)
+    kinds = _in_words(next(iter(counts)))
+    if len(counts) > 1:
+        kinds = ", ".join(f"{_in_words(kind)} on {count:,}" for kind, count in counts.most_common())
+    elif message.lower().startswith(kinds):
+        return f"{how_often} {message}".strip()
+    return f"{kinds}, {how_often} {message}" if how_often else f"{kinds}: {message}"
 
 
-def _message(case: Case, rows: NDArray[np.intp]) -> str:
-    """The message with which most of the rows failed, cut to fit a sentence."""
+def _in_words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _message(case: Case, rows: NDArray[np.intp]) -> tuple[str, str]:
+    """The message with which most of the rows failed, cut to fit a sentence; "most often", or "" if all did."""
     counts: Counter[str] = Counter()
     for message, n in Counter(_messages(case, rows)).items():  # many rows have the same one
         counts[_main_part(message)] += n
     if not counts:
-        return "without a message"
+        return "without a message", ""
     message_text, count = counts.most_common(1)[0]
     excerpt = message_text if len(message_text) <= _MESSAGE else f"{message_text[:_MESSAGE]}…"
-    often = "such as" if count == 1 < len(rows) else "most often"
-    if count == len(rows):
-        often = {1: "", 2: "both"}.get(count, "all")
-    return f"{often} {excerpt.rstrip('.') or 'an empty message'}".strip()
+    often = "" if count == len(rows) else "such as" if count == 1 else "most often"
+    return excerpt.rstrip(".") or "an empty message", often
 
 
 def _messages(case: Case, rows: NDArray[np.intp]) -> list[str]:

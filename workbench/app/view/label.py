@@ -253,7 +253,7 @@ def _estimate(name: str, tip: str, estimate: Estimate, n: int) -> dict[str, Any]
     known = not (math.isnan(value) or math.isnan(lo))
     strip = {
         "value": value, "lo": lo, "hi": hi, "min": min(0.0, lo), "max": 1.0, "limit": None, "limit_text": "",
-        "value_text": text, "interval_text": f"{lo:.2f} to {hi:.2f}",
+        "value_text": text, "interval_name": "95 % interval", "interval_text": f"{lo:.2f} to {hi:.2f}",
     }  # fmt: skip
     why = "" if known else estimate.reason or f"{counted(n, 'label')}: too few for an interval"
     return {"name": name, "tip": tip, "of": text, "strip": strip if known else None, "why_none": why}

@@ -99,6 +99,7 @@ class RowsTable:
     rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
     _source: TableSource | None = None
     _columns: dict[str, TableColumn] = field(default_factory=dict)
+    _window: TextWindow | None = None
     _layout: dict[str, tuple[bool, int]] = field(default_factory=dict)  # the user's choice: shown, width
 
     def show(self, source: TableSource) -> None:
@@ -149,7 +150,9 @@ class RowsTable:
 
     def _make_columns(self, source: TableSource) -> Iterable[TableColumn]:
         samples: Any = source.report.samples
-        window = TextWindow(samples)
+        if self._window is None or self._window.samples is not samples:
+            self._window = TextWindow(samples)  # cached over edits: they change scores, not texts
+        window = self._window
         find = words_finder(self.search) if self.search else source.find
         nothing: Finder = lambda _text, _expected: ()  # noqa: E731 (a function that finds nothing)
         yield IdColumn(samples)

@@ -137,7 +137,12 @@ _CAUSES = {
 
 
 def check_source(
-    fresh: Callable[[], Worker], program: Program, rows: Sequence[TestRow], scores: Sequence[Outcome]
+    fresh: Callable[[], Worker],
+    program: Program,
+    rows: Sequence[TestRow],
+    scores: Sequence[Outcome],
+    *,
+    discard: Callable[[Worker], object] = Worker.close,
 ) -> list[str]:
     """A warning if the score of a test row changes when it is graded again; none if scores depend on the row only.
 
@@ -146,20 +151,26 @@ def check_source(
         program: The grader.
         rows: The test rows.
         scores: Results of their first calls, in order.
+        discard: Ends a worker.
     """
     order: list[TestRow] = []
     while len(order) < max(_N_CALLS, len(rows)):
         order += list(reversed(rows)) if not len(order) // len(rows) % 2 else rows
     first = {label: score for (label, _), score in zip(rows, scores, strict=True)}
     labels = [label for label, _ in order]
-    changed, cause = _find_changes(first, labels, lambda: _calls(fresh, program, order))
+    changed, cause = _find_changes(first, labels, lambda: _calls(fresh, program, order, discard))
     return [
         f"{label} {_verb(first[label])} at first and {_verb(outcome)} when it is graded again, so {_CAUSES[cause]}"
         for label, outcome in list(changed.items())[:1]
     ]
 
 
-def _calls(fresh: Callable[[], Worker], program: Program, rows: Sequence[TestRow]) -> list[Outcome]:
+def _calls(
+    fresh: Callable[[], Worker],
+    program: Program,
+    rows: Sequence[TestRow],
+    discard: Callable[[Worker], object],
+) -> list[Outcome]:
     """Outcomes of rows in a fresh worker, in sequence, until the time is over or the worker ends."""
     worker, outcomes = fresh(), list[Outcome]()
     try:
@@ -175,7 +186,7 @@ def _calls(fresh: Callable[[], Worker], program: Program, rows: Sequence[TestRow
     except WorkerLostError:
         pass  # out of time or memory: caused by the row, so the call gives no evidence
     finally:
-        worker.close()
+        discard(worker)
     return outcomes
 
 

@@ -96,8 +96,6 @@ class Pool:
         """
         fresh = partial(self._worker, program.limits, library=program.needs_full_stdlib)
         worker = fresh()
-        # For the calls again, and for the next check or run: an edited grader is checked, then run.
-        self._janitor.later(self._fill_unbound, 2, program.limits, program.needs_full_stdlib)
         try:
             program.require(worker.level)
             rows = [
@@ -105,10 +103,18 @@ class Pool:
             ]
             checked = validation.check(worker, program, rows)
             if rows and not checked.has_failed and checked.seconds < _SLOW_SECONDS:
-                checked.warnings += check_source(fresh, program, rows, checked.scores)
+                checked.warnings += check_source(
+                    fresh, program, rows, checked.scores, discard=self._close_later
+                )
             return checked.validation(program, sha256)
         finally:
-            worker.close()
+            self._close_later(worker)
+            # For the next check and its calls again. Now, not before: the zygote serves one request at a time.
+            self._janitor.later(self._fill_unbound, 2, program.limits, program.needs_full_stdlib)
+
+    def _close_later(self, worker: Worker) -> None:
+        """End a worker on another thread: the zygote replies only when the process has ended, which takes milliseconds."""
+        self._janitor.later(worker.close)
 
     def fingerprint(self, text: str, names: Sequence[str]) -> dict[str, Any]:
         """Load a module in a worker and describe some of its names as plain data.

@@ -41,10 +41,10 @@ function Matrix({ all: { names, pairs }, a, b }: Props) {
           <tr><td />{names.slice(0, -1).map((name, at) => <th key={name} scope="col" title={name} aria-label={name}>{at + 1}</th>)}</tr>
         </thead>
         <tbody>
-          {names.slice(1).map((name, line) => (
+          {names.map((name, line) => (
             <tr key={name}>
-              <th scope="row"><span class="in-matrix"><span>{line + 2}</span> <span><Breakable text={name} /></span></span></th>
-              {(pairs[line + 1] ?? []).map((pair, at) => {
+              <th scope="row"><span class="in-matrix"><span>{line + 1}</span> <span><Breakable text={name} /></span></span></th>
+              {(pairs[line] ?? []).map((pair, at) => {
                 const other = names[at] as string;
                 const on = (a === other && b === name) || (a === name && b === other);
                 const said = pair ? `${other} and ${name}: same verdict on ${percent(pair.same)} % of ${counted(pair.n, "row")}${pair.kappa === null ? "" : `, kappa ${pair.kappa.toFixed(2)}`}` : `${other} and ${name}: no row that both scored`;
@@ -61,7 +61,6 @@ function Matrix({ all: { names, pairs }, a, b }: Props) {
           ))}
         </tbody>
       </table>
-      <p class="tiny faint">1 {names[0]}</p>
     </div>
   );
 }
@@ -78,7 +77,7 @@ function Groups({ all: { groups, n_groups: count } }: { all: AgreementData }) {
       <div class="head"><h3>Who differs</h3><span class="grow" />{count > groups.length && <span class="tiny faint">first {groups.length} of {count}</span>}</div>
       {groups.map(({ text, count: rows, good, bad }, number) => (
         <button type="button" class="differing" key={text} title={`${text}: ${good} good, ${bad} bad`} onClick={() => open(number)}>
-          <span class="words">{text}</span>
+          <span class="words"><Breakable text={text} sentence /></span>
           <span class="track" aria-hidden="true">
             <i class="bad" style={{ width: `${(100 * bad) / most}%` }} /><i class="good" style={{ width: `${(100 * good) / most}%` }} /><i class="rest" style={{ width: `${(100 * (rows - good - bad)) / most}%` }} />
           </span>

@@ -1,6 +1,7 @@
 /** The export settings: the selected platform, its settings, losses, Write. */
 
 import { useRef, useState } from "preact/hooks";
+import { Breakable } from "../../Breakable.tsx";
 import { useLink } from "../../context.ts";
 import { Icon, Meaning } from "../../Icon.tsx";
 import type { ExportData, Shape } from "../../protocol.ts";
@@ -80,7 +81,7 @@ function Unproved({ data, set }: { data: ExportData; set: (settings: Settings) =
   if (!not_validated.length) return null;
   return (
     <div class="not_validated">
-      <p class="small"><b>{counted(not_validated.length, "grader")} not validated:</b> <span class="mono">{not_validated.join(", ")}</span></p>
+      <p class="small"><b>{counted(not_validated.length, "grader")} not validated:</b> <span class="mono"><Breakable text={not_validated.join(", ")} sentence /></span></p>
       <button type="button" class="btn" onClick={() => link.tell({ do: "validate_all" })}>Validate {not_validated.length === 1 ? "it" : "them"}</button>
       <label class="line small"><input type="checkbox" checked={data.settings.allow_unvalidated} onChange={(event) => set({ allow_unvalidated: event.currentTarget.checked })} />export without validation</label>
     </div>
@@ -107,7 +108,7 @@ function List({ title, shape, items }: { title: string; shape: Shape; items: str
   return (
     <div class="remarks">
       <h3><Meaning shape={shape} small /> {title}</h3>
-      <ul>{items.map((item, at) => <li key={at} class="small mute">{item}</li>)}</ul>
+      <ul>{items.map((item, at) => <li key={at} class="small mute"><Breakable text={item} sentence /></li>)}</ul>
     </div>
   );
 }

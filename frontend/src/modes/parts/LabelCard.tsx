@@ -9,7 +9,7 @@ import { actOn, NO_KEYS, type LabelAction } from "./labelKeys.ts";
 import type { LabelQueue } from "./labelQueue.ts";
 import { oneLine, plain } from "./Passage.tsx";
 import { TagLine } from "./Tags.tsx";
-import { Turns, type ReadPart } from "./Turns.tsx";
+import { Turns, withCompletion, type ReadPart } from "./Turns.tsx";
 
 interface Props {
   label: LabelData | null;
@@ -55,7 +55,7 @@ function CardTexts({ card, texts }: { card: Card; texts: { current: HTMLDivEleme
       <div class="texts" ref={texts} tabIndex={0} role="group" aria-label="Texts of the card">
         <div key={card.row}>
           <Turns turns={card.documents} read={read} />
-          <Turns turns={card.turns} lead read={read} />
+          <Turns turns={withCompletion(card.turns)} lead read={read} />
         </div>
       </div>
       {card.expected && <div class="expected" key={card.row}><Turns turns={[card.expected]} lead read={read} /></div>}
@@ -141,6 +141,6 @@ function Said({ label, card, queue }: { label: LabelData | null; card: Card | un
 
 /** The visible part of the next card under the current one. */
 export function CardAhead({ card }: { card: Card }) {
-  const answer = card.turns.at(-1);
+  const answer = withCompletion(card.turns).at(-1);
   return <p class="ahead cut" aria-hidden="true">{oneLine(answer ? plain(answer.text) : "") || "(empty)"}</p>;
 }

@@ -75,15 +75,16 @@ export function PairLine({ pair }: { pair: Pair }) {
         <button type="button" class="btn plain icon" aria-expanded={open} aria-label={`Whole texts of ${pair.left.id}`} title={open ? "cut the texts" : "show the whole texts"} onClick={() => setOpen(!open)}><Icon name={open ? "up" : "down"} small /></button>
       </p>
       <Side side={pair.left} />
-      {pair.right ? <Side side={pair.right} /> : <div class="side" />}
+      {pair.right ? <Side side={pair.right} similar /> : <div class="side" />}
     </article>
   );
 }
 
-function Side({ side }: { side: NonNullable<Pair["right"]> }) {
+/** `similar`: the row is here for comparison. */
+function Side({ side, similar = false }: { side: NonNullable<Pair["right"]>; similar?: boolean }) {
   return (
     <div class="side">
-      <p class="who"><span class="mono cut">{side.id}</span><Truth label={side.label} /><span class="grow" /><span class="cut">{side.said}</span></p>
+      <p class="who">{similar && <span title="The most similar completion that both graders accept">most similar:</span>}<span class="mono cut">{side.id}</span><Truth label={side.label} /><span class="grow" /><span class="cut">{side.said}</span></p>
       <p class="words answer">{side.text.length ? <Passage pieces={side.text} /> : <span class="faint">(empty)</span>}</p>
     </div>
   );

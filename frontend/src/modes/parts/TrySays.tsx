@@ -20,7 +20,7 @@ export function TrySays({ data }: { data: TryData }) {
       {data.verdict && (
         <div class="says" role="status">
           <Meaning shape={data.verdict.shape} />
-          <div><p class="says-lead"><b>{data.verdict.lead}</b></p><p class="mute">{data.verdict.text}</p></div>
+          <div><p class="says-lead"><b>{data.verdict.lead}</b></p><p class="mute"><Breakable text={data.verdict.text} sentence /></p></div>
         </div>
       )}
       {data.kept.length > 0 && <SavedCompletions kept={data.kept} />}

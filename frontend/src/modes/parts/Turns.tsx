@@ -4,6 +4,11 @@ import { AsRead } from "../../Rendered.tsx";
 import type { PieceOfText, Turn } from "../../protocol.ts";
 import { LongPassage } from "./Passage.tsx";
 
+/** The turns of a row, with an empty completion if it has none: the last turn is what is judged. */
+export function withCompletion(turns: Turn[]): Turn[] {
+  return turns.at(-1)?.role === "completion" ? turns : [...turns, { role: "completion", text: [], part: "no completion", more: 0, calls: [] }];
+}
+
 export type ReadPart = (part: string, start: number) => Promise<PieceOfText>;
 
 /** `lead` marks the text that is judged: it is shown in the strongest colour. */
