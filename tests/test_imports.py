@@ -11,11 +11,11 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 LATE = {
     # `import workbench` loads no IPython.
-    "__init__.py": {"workbench.app.widgets.notebook", "workbench.core.packages"},
+    "__init__.py": {"workbench.app.widgets.notebook", "workbench.core.discovery"},
     # `workbench --help` answers before pandas is loaded.
     "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo"},
-    "cli/support.py": {"workbench.formats"},
+    "cli/__init__.py": {"workbench.formats"},
     "cli/output.py": {"workbench.deploy.telemetry"},
     "cli/check.py": {"workbench.deploy.guard", "workbench.deploy.guard.result"},
     "cli/file_facts.py": {

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.graders.concurrent_rows import in_second_pass
-from workbench.judges.budget import answer_limit
-from workbench.judges.images import TYPICAL_IMAGE_CHARACTERS, without_images
+from workbench.judges.budget import TYPICAL_IMAGE_CHARACTERS, answer_limit, without_images
 from workbench.judges.judge_run import check_running, count_as_waiting, server_state
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
 from workbench.judges.rate_limit import RateLimit, rate_window

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field
 from typing import Any
 
+from workbench.core.discovery import needed_packages
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind
-from workbench.core.packages import needed_packages
 from workbench.core.patterns import SECONDS, Pattern, PatternError
 from workbench.core.thread import StringThread
 from workbench.data.samples.plain import plain

@@ -10,10 +10,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
+from workbench.core.discovery import check_installed
 from workbench.core.errors import CaptureError, FormatError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
-from workbench.core.packages import check_installed
 from workbench.core.user_functions import LateError
 from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
