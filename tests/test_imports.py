@@ -54,7 +54,7 @@ LATE = {
     # The app's first picture needs no probe.
     "app/view/grader_probe.py": {"workbench.probes"},
     # Only who grades batches of another engine needs it.
-    "run/suite.py": {"workbench.run.batches", "workbench.run.overview_run"},
+    "run/suite.py": {"workbench.run.batch_grader", "workbench.run.overview_run"},
     "run/whole_run.py": {"workbench.run.batch_run", "workbench.run.cluster"},
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "run/part_run.py": {"workbench.run.run_file", "workbench.store"},

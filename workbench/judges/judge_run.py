@@ -311,7 +311,7 @@ class JudgeRun:
     def notes(self) -> Iterator[str]:
         """Notes for the report: on the budget, on old prices, and on what models do not support."""
         yield from self.spending.notes()
-        if note := old_prices_note(self._models_priced_by_table):
+        if self._models_priced_by_table and (note := old_prices_note(self._models_priced_by_table)):
             yield note
         for server in self.servers.values():
             yield from server.notes()
