@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from workbench.core.user_functions import attempt_async
 from workbench.graders.concurrent_rows import in_second_pass
 from workbench.judges.budget import TYPICAL_IMAGE_CHARACTERS, answer_limit, without_images
 from workbench.judges.judge_run import check_running, count_as_waiting, server_state
@@ -237,15 +238,17 @@ class ChatRequest:
 
     async def _answer_or_fault(self, sent: Mapping[str, Any]) -> Any:
         body = dict(sent) if self.api == "chat" else response_request(sent)
-        try:
+
+        async def posted() -> Any:
             # The package's timeout limits only the wait for the next bytes: a slow drip would never end.
             async with asyncio.timeout(self.timeout):
                 # Not `chat.completions.create`: its validation of both bodies takes longer than the request.
                 return await self.connection.client.post(
                     APIS[self.api], body=body, cast_to=object, options=self._options()
                 )
-        except Exception as error:  # noqa: BLE001 (the package's transports raise their own exceptions)
-            return fault_of(error, self.target)
+
+        answer = await attempt_async(posted())  # the package's transports raise their own exceptions
+        return fault_of(answer, self.target) if isinstance(answer, Exception) else answer
 
     def _options(self) -> dict[str, Any]:
         # No retries by the package: it has no budgets and cannot stop with a run.

@@ -10,12 +10,13 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib.resources import files
 from typing import Any, TypeVar
 
 from workbench.core.errors import FormatError, SamplesError
 from workbench.core.thread import StringThread, Turn
+from workbench.core.user_functions import attempt
 from workbench.data.samples import Sample
 from workbench.data.samples.sample import digest_of
 from workbench.data.templates import Template, context_text
@@ -274,16 +275,19 @@ def check_examples(judge: Any) -> None:
     bare = replace(judge, examples=(), images="")
     for at, example in enumerate(judge.examples):
         sample = sample_of(example)
-        try:
-            bare.read_reply(sample, bare.preview(sample), Reply(reply_text(example)))
-        except AnswerError as error:
+        reply = Reply(reply_text(example))
+        # The author's prompt may raise anything for an example that it does not fit.
+        read = attempt(partial(_read_example, bare, sample, reply))
+        if isinstance(read, AnswerError):
+            raise FormatError("an example's reply cannot be read", where=f"examples[{at}]", found=str(read))
+        if isinstance(read, Exception):
             raise FormatError(
-                "an example's reply cannot be read", where=f"examples[{at}]", found=str(error)
-            ) from None
-        except Exception as error:  # noqa: BLE001 (a prompt of the author that does not fit the example)
-            raise FormatError(
-                "an example does not fit the judge", where=f"examples[{at}]", found=str(error)[:300]
-            ) from None
+                "an example does not fit the judge", where=f"examples[{at}]", found=str(read)[:300]
+            )
+
+
+def _read_example(judge: Any, sample: Sample, reply: Reply) -> None:
+    judge.read_reply(sample, judge.preview(sample), reply)
 
 
 def is_example(judge: Any, sample: Sample) -> bool:
