@@ -59,7 +59,7 @@ _FUNCTIONS = {
     "figures_for": ("workbench.report.plots", "figures_for"),
     "draw_forecast": ("workbench.report.plots.groups", "draw_forecast"),
     "write_html": ("workbench.report.page", "write_html"),
-    "read_graders": ("workbench.formats.grader_sources", "read_graders"),
+    "read_graders": ("workbench.formats", "read_graders"),
     "check": ("workbench.deploy.guard", "check"),
     "write_certificate": ("workbench.report.page", "write_certificate"),
 }

@@ -29,8 +29,16 @@ from workbench.report.frames import long_frame, row_frame, score_frame, summary_
 from workbench.report.ladder import LadderTable, ladder_lines, ladder_table
 from workbench.report.panels import panel_lines, panels_frame
 from workbench.report.parquet import read_settings, write_report
-from workbench.report.past_graders import compare, old_grades_of, old_lines, resolved, with_old
-from workbench.report.replay import Replay, replay_lines, replay_of
+from workbench.report.replay import (
+    Replay,
+    compare,
+    old_grades_of,
+    old_lines,
+    replay_lines,
+    replay_of,
+    resolved,
+    with_old,
+)
 from workbench.report.report_blocks import isolation_line, report_blocks, too_far_apart
 from workbench.report.sample_columns import SampleColumns
 from workbench.report.selection import (

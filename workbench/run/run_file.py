@@ -331,7 +331,7 @@ class RunFile:
         )
         notes = [self.goes_on] if is_left else []
         report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *self.notes, *notes))))
-        # The report must not be lost with its file, whatever the packages that write it raise.
+        # The report must not be lost with its file: the packages that write it may raise anything.
         error = attempt(lambda: write_report(report, self.path, marks={_MARK: self._mark}))
         if isinstance(error, Exception):
             note = f"The report could not be written, its grades are in {self._unfinished}: {error}"
