@@ -136,7 +136,6 @@ OPTIONAL = (
 )
 """Everything else works without them; `docs/install.md` has the list of what is needed then."""
 
-
 _BY_MODULE = {package.module: package for package in OPTIONAL}
 
 

@@ -20,27 +20,17 @@ from workbench.judges.protocol import ANSWER_LIMITS, ChatClient, Messages, Sampl
 IMAGE_TOKENS = 50_000
 """Most tokens of one image, for reservations: gpt-4o-mini counts 2,833 + 5,667 for each of at most 8 tiles = 48,169, more than
 any other model of 2026. Source: OpenAI's guide to images."""
-
-
 TYPICAL_IMAGE_CHARACTERS = 4_500
 """Length of a text with the tokens of a typical image, about 1,500. Workbench default, for estimates before the first reply."""
-
-
 _MAX_IMAGES = 100
 """Maximum images of a row. Workbench limit."""
-
-
 _MARKER = "[image]"
-
-
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
-
-
 _ADDRESS = re.compile(r"https?://\S+\Z|data:image/[\w.+-]+;base64,[A-Za-z0-9+/=\s]+\Z", re.IGNORECASE)
 
 
@@ -227,12 +217,8 @@ def check_priced(budget: Budget, model: str) -> None:
 CHARACTERS_PER_TOKEN = 3
 """Minimum characters per token, until the server has counted any. Workbench default: English has about four, and an
 estimate should rather be too high."""
-
-
 _ANSWER_TOKENS = 1_000
 """Expected tokens of a reply before the first one, if the judge sets no limit. Workbench default."""
-
-
 _PROBES = 3
 """Requests to a model that are sent one at a time to learn the cost; after this number of failures the others go together."""
 

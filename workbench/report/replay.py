@@ -25,11 +25,8 @@ from workbench.report.settings import SamplesLike
 Report = TypeVar("Report", bound=Any)
 """A `Report`, whose module imports this one."""
 
-
 OLD = " (old)"
 """The end of a past grader's name in a report."""
-
-
 _SHOWN_OLD = 6
 """Maximum old graders that a sentence names."""
 
@@ -164,8 +161,6 @@ def compare(report: Report, a: str | Report, b: str | None = None) -> Comparison
 
 _SAME = 1e-6
 """Scores closer than this are equal: tools round the scores that they export."""
-
-
 _SHOWN = 8
 """Maximum rows that are described in text."""
 

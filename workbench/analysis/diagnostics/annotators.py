@@ -25,14 +25,8 @@ from workbench.core.display_text import one_line
 from workbench.core.grades import Grades
 
 _MIN_LABELS = 8  # minimum labels of an annotator; this project's choice
-
-
 _HALF = 0.5  # share of labels on which a random annotator agrees with the grader
-
-
 _SEVERAL = 3  # minimum annotators of the same rows: of two, it is undecidable which one is wrong
-
-
 _ADVICE = (
     "review these rows: the annotator may have inverted the labels, seen other data, or read the task differently; "
     "correct or remove the labels, then diagnose again"
@@ -132,17 +126,11 @@ def _claim(
 
 
 _MIN_ROWS = 30  # minimum rows that several annotators labelled: below it kappa's large-sample interval is not reliable
-
-
 _BELOW = 0.1  # maximum difference of kappa to the annotators; this project's limit
-
-
 _CONSEQUENCES = (
     "too-lenient", "too-strict", "accepts-known-bad", "disagrees-with-labels", "no-better-than-chance",
     "below-human-ceiling",
 )  # fmt: skip
-
-
 _NOT_SHOWN = 0.025  # p value above which annotators are not shown to agree beyond chance
 
 
@@ -239,11 +227,7 @@ def _annotators_as_text(raters: Raters) -> str:
 
 
 _WRONG = 0.01  # maximum share of wrong labels, as in `label_agreement`
-
-
 _MIN_PROMPTS = 2  # minimum prompts with contradicted labels
-
-
 _MAX_TEXTS = 5_000  # maximum rows whose texts are read: reading more would take seconds
 
 
@@ -389,8 +373,6 @@ def _is_panel(metadata: Mapping[str, Any]) -> bool:
 
 _ALPHA = 0.667
 """Krippendorff's (2004) lowest alpha for tentative conclusions."""
-
-
 _MIN_PANEL_ROWS = 20  # with fewer the interval of alpha is not simulated
 
 

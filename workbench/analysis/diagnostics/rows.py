@@ -31,27 +31,13 @@ _NAMED = re.compile(
     re.VERBOSE,
 )
 """Where code reads a column, in Python and in JavaScript."""
-
-
 _GIVEN_AWAY = 0.9  # maximum share of labels that a column may predict; this project's limit
-
-
 _SHOWN = ("too-lenient", "too-strict")
 """Kinds whose good results are void for a grader that reads the labels."""
-
-
 _FEW_VALUES = 8  # numbers with at most this many values are levels, not quantities
-
-
 _LEAK_ADVICE = "grade by the completion and the reference only; in training this column will not exist"
-
-
 _COPIES = 0.2  # share of rows; this project's limit
-
-
 _MAX_TEXTS = 5_000  # maximum rows whose texts are compared: reading more would take seconds
-
-
 _MIN_ROWS = (
     8  # labelled rows from which a column that equals the labels is not a coincidence; this project's choice
 )
@@ -195,17 +181,9 @@ def copied_completions(case: Case) -> Iterator[Finding]:
 
 
 _BROKEN_ABOVE = 0.02  # share of the attempted rows; this project's limit
-
-
 _MESSAGE = 120  # characters of an error in a sentence
-
-
 _PART = re.compile(r"  (where|found|expected|next step): ")
-
-
 _STEP = "  next step: "  # as formatted by `WorkbenchError`
-
-
 _ENOUGH = 36  # independent rows: with fewer, no verdict on saturation is possible, see `distribution`
 
 
@@ -259,8 +237,6 @@ def _why_skipped(case: Case) -> str:
 
 _LOOKED_AT = 1_000
 """Rows whose reasons are compared."""
-
-
 _REASON = 120
 """Maximum characters of a reason."""
 

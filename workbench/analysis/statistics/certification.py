@@ -37,23 +37,13 @@ from workbench.analysis.statistics.means import BoundedMean, Share, bounded_mean
 
 LEVEL = 0.025
 """One-sided level of a first look: the tail of a 95 % interval."""
-
-
 POWER = 0.9
 """Probability with which a verdict is reached at the planned rows, as in all plans of the workbench."""
-
-
 SUPPOSED = 0.95
 """Rate that is supposed before anything is known of a judge: at 0.80 it takes 55 rows of a class."""
-
-
 MAX_ROWS = 1_000
 """Maximum planned rows of one class: more are not worth labelling for one certificate."""
-
-
 _STEADY = 15  # consecutive numbers of rows that need the power: it has steps, since hits are whole numbers
-
-
 _CAUTION = 0.6
 """Standard errors by which a plan assumes the rate to be closer to the limit than it is estimated."""
 
@@ -237,8 +227,6 @@ class ShareGap:
 
 MIN_LABELS = 10
 """Minimum labelled prompts: with fewer there are fewer than two per fold to correct the prediction."""
-
-
 _FOLDS = 5
 
 

@@ -136,7 +136,7 @@ def _wb_graded(value):
 
 
 def _wb_safely(graded):
-    """A function that never raises: an error of any kind fails only this row, and the trainer's other rows go on."""
+    """A function that never raises: an error of any kind fails only this row and no other."""
 
     async def answer(thread):
         try:

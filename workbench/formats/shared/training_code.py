@@ -21,8 +21,6 @@ _KNOWN = frozenset({
     "workbench", "adaptive_harmony", "adaptive", "letta_evals", "osmosis_ai",
 })  # fmt: skip
 """Packages whose names a sandbox provides to graders."""
-
-
 _OTHER_CELLS = re.compile(r"%%(?!capture|time\b|timeit|writefile|python\b|prun)")
 
 
@@ -159,11 +157,7 @@ def cautions(suite: Suite) -> list[Loss]:
 
 
 _CHANGED = "of a test changes the rows' completions, which in results of promptfoo are changed already"
-
-
 _FROM_RESULTS = "load the graders from the results, too: wb.load('results.json')"
-
-
 _OUTSIDE = (
     "rows fail unless the import is optional; to run the function with your packages, import it: "
     'wb.read_graders("module:function")'

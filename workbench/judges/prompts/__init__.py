@@ -38,8 +38,6 @@ _TAG_NAMES = (
     "answer_a",
     "answer_b",
 )
-
-
 _CONTROL_BYTES = bytes([*range(9), *range(14, 32), 127])
 
 
@@ -143,13 +141,8 @@ def check_template_names(template: Template, values: Mapping[str, Any], platform
 
 
 _REQUIRED, _OPTIONAL = ("input", "output", "reply"), ("reference", "metadata")
-
-
 _SHAPE = "{input: text or [{role, content}], output: text, reply: object or text, reference?, metadata?}"
-
-
 _MAX_EXAMPLES = 100
-
 
 J = TypeVar("J", bound=type)
 
