@@ -20,7 +20,7 @@ from workbench.graders.portable_rule import PythonBody, refusal
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules import markup
 from workbench.graders.rules import promptfoo_assertions as rules
-from workbench.graders.rules.refusals import is_refusal
+from workbench.graders.rules.promptfoo_assertions import is_refusal
 from workbench.graders.rules.structure import strict_json
 from workbench.graders.rules.text import Verdict
 from workbench.graders.structure.json_match import fits, objects, strict_schema
