@@ -1,4 +1,4 @@
-"""Confounders of a bias: columns of the rows that explain a difference in scores.
+"""Confounders: columns of the rows that explain a difference in scores, or where wrong verdicts are.
 
 A cause (order, length, writer, position) is reported only if it remains after stratification by each text column of few
 values, such as topic, dataset or writer: Mantel & Haenszel (1959), with point estimates.
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from workbench.analysis.case import Case, Claim, claim_of
 from workbench.analysis.finding import Finding
-from workbench.analysis.statistics import Codes, Estimate, Floats, Interval, dot, level_codes
+from workbench.analysis.statistics import Codes, Estimate, Flags, Floats, Interval, dot, level_codes
 from workbench.analysis.statistics.association import ranks
+from workbench.core.display_text import one_line
 
 _LENGTH_LEVELS = 5
 """Number of equally sized levels into which lengths are divided for stratification."""
@@ -83,6 +84,71 @@ def _columns(case: Case, rows: Codes, levels: NDArray[Any]) -> Iterator[Confound
         if len(values) > 1 and not all(map(_is_number, values)) and not _is_derived(scores, codes):
             share = _explained(scores, inside, _pairs(strata, codes), codes)
             yield ConfoundingColumn(name, codes, share, values)
+
+
+_PART, _MOST, _TIMES = 0.8, 0.6, 3.0
+"""Of the mistakes at least this part, in at most this part of the rows, at least as many times as elsewhere; this project's choice."""
+_CHANCE = 0.001
+"""Probability, shared among all values of all columns, with which chance alone would collect the mistakes there."""
+
+
+@dataclass(frozen=True)
+class Subset:
+    """The rows with one value in a column, where a grader makes most of its mistakes.
+
+    Attributes:
+        column: Name of the column.
+        value: The value.
+        k: Wrong verdicts there.
+        n: Rows there.
+        k_all: Wrong verdicts in all.
+    """
+
+    column: str
+    value: str
+    k: int
+    n: int
+    k_all: int
+
+    def __str__(self) -> str:
+        """Such as "all where 'model' is 'large'"."""
+        part = "all" if self.k == self.k_all else f"{self.k:,} of them"
+        return f"{part} where {one_line(self.column, 40)!r} is {one_line(self.value, 40)!r}"
+
+
+def where_mistakes_are(case: Case, rows: Codes, wrong: Flags) -> Subset | None:
+    """The value of a text column in whose rows at least 80 % of the mistakes are; None if they are spread.
+
+    By Fisher's exact test (1922), one-sided, at 0.001 over all values tried: prompts repeat, and a random half of the rows
+    must not pass for a cause. Of several the one with the highest rate of mistakes.
+
+    Args:
+        case: The grader's grades.
+        rows: Indices among the scored rows of those that could be wrong, such as all known-good ones, (m,).
+        wrong: Which of them are, (m,).
+    """
+    k_all, n_all = int(wrong.sum()), len(rows)
+    if case.context is None or not k_all:
+        return None
+    tried, found = 0, []
+    for name, whole in case.context.coded.items():
+        column = whole.at(case.rows[rows])
+        if len(column.categories) < 2 or all(map(_is_number, column.categories)):
+            continue
+        sizes = np.bincount(column.codes, minlength=len(column.categories))
+        mistakes = np.bincount(column.codes[wrong], minlength=len(column.categories))
+        tried += len(column.categories)
+        for code, (k, n) in enumerate(zip(mistakes.tolist(), sizes.tolist(), strict=True)):
+            elsewhere = (k_all - k) / max(n_all - n, 1)
+            if k >= _PART * k_all and n <= _MOST * n_all and k >= _TIMES * elsewhere * n:
+                found.append(Subset(name, column.categories[code], k, n, k_all))
+    if not found:
+        return None
+    from scipy.stats import hypergeom
+
+    best = max(found, key=lambda one: (one.k / one.n, one.k))
+    chance = float(hypergeom.sf(best.k - 1, n_all, k_all, best.n))
+    return best if chance * tried <= _CHANCE else None
 
 
 def _is_derived(scores: Floats, codes: Codes) -> bool:

@@ -245,7 +245,7 @@ SHORT_VERDICTS = {
     "too-lenient": "too lenient", "too-strict": "too strict", "accepts-known-bad": "accepts bad rows",
     "same-score": "always same", "saturated-high": "nearly all high", "saturated-low": "nearly all low",
     "collapsed": "few values", "no-variance": "always same", "narrow-range": "narrow range", "out-of-scale": "off the scale",
-    "broken": "often fails", "nothing-scored": "no score", "unfinished": "not finished", "ungraded": "scored by rule",
+    "broken": "often fails", "nothing-scored": "no score", "no-completion": "no completion", "unfinished": "not finished", "ungraded": "scored by rule",
     "skipped": "some skipped", "few-rows": "few rows", "one-prompt": "one prompt",
     "writer-bias": "writer matters", "score-position-bias": "position matters", "position-bias": "position bias",
     "order-decides": "order decides", "zero-variance-groups": "zero variance", "prompt-decides": "prompt decides",

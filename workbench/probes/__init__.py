@@ -256,7 +256,7 @@ def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, s
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
         more += rises_again(plan.board, base, found[0])
         more += paid_for_nothing(plan.board, base, found)
-        found += [*more, *universal(plan.board, base, found)]
+        found += [*more, *universal(plan.board, base, found, plan.seed)]
         for make in _CHANGES:
             found += make(plan.board, base)
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)

@@ -10,6 +10,7 @@ from random import Random
 
 from workbench.probes.board import Board, Pair
 from workbench.probes.partial_credit import MORE, UNEARNED
+from workbench.probes.paths import PathSearch, line_of, path_board
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import PADDING, apart, mentions, number_in, plainly
 from workbench.probes.tried import Family, TriedText, change_variant
@@ -41,11 +42,17 @@ UNIVERSAL = change_variant(
 )  # fmt: skip
 
 
-def universal(board: Board, base: Base, groups: Sequence[Family]) -> list[Family]:
+def universal(board: Board, base: Base, groups: Sequence[Family], seed: int = 0) -> list[Family]:
     """The text that most rows accept although their correct completions exclude each other, as a family; none if there is none.
 
     No label is needed and no opinion on what a change means: what is right in a row is what the grader accepts there, of the
     rows' own completions and of the reference. Two rows exclude each other if each rejects what the other accepts.
+
+    Args:
+        board: The grader.
+        base: What is correct.
+        groups: Any family, for the groups of its texts; none if nothing was tried.
+        seed: For random choices.
     """
     accepted = _accepted(board, base)
     if len(accepted) < _MIN_ROWS or not groups:
@@ -53,6 +60,9 @@ def universal(board: Board, base: Base, groups: Sequence[Family]) -> list[Family
     own = list(dict.fromkeys(text for texts in accepted.values() for text in texts[:_MAX_ACCEPTED]))
     shortest = [texts[0] for texts in accepted.values()]
     made = [*_unions(own), *_by_field(shortest), *_completions(board)]
+    if not base.distinct:  # with references the search composes texts: see `_combined`
+        random = Random(seed)  # noqa: S311 (no secret)
+        made = [*reversed(_path_texts(board, base, list(accepted)[:_PATH_ROWS], random)), *made]
     tried = list(dict.fromkeys([*made, *own]))[:_MAX_TEXTS]
     board.grade((row, text) for row in accepted for text in dict.fromkeys([*own[:_MAX_TEXTS], *tried]))
     best: list[int] = []
@@ -169,8 +179,8 @@ def _says(text: str, others: Sequence[str]) -> str:
 
 _MAX_HOLES, _PIECES = 8, 8
 """Holes whose texts are shortened, and parts that are omitted from a text, one at a time, in a round. Workbench limits."""
-_SEARCH_ROWS = 12
-"""Rows on which a text found by the search is graded."""
+_SEARCH_ROWS, _PATH_ROWS = 12, 2
+"""Rows on which a text found by the search is graded, and on which its path through the code is followed."""
 _SHELLS = (
     "{}",
     "[]",
@@ -311,9 +321,8 @@ def _combined(hunt: _Hunt) -> list[Pair]:
     """New texts composed of strings in the source, wrong completions and shells that pass on rows of several references."""
     random = Random(hunt.seed)  # noqa: S311 (no secret)
     rows = [row for row in range(len(hunt.base.rows)) if hunt.base.references[row]]
-    first = [
-        (row, text) for row, text in _draws(hunt, rows, random, hunt.left // 2) if hunt.is_wrong(row, text)
-    ]
+    drawn = _guided(hunt, rows, random) or [*_draws(hunt, rows, random, hunt.left // 2)]
+    first = [(row, text) for row, text in drawn if hunt.is_wrong(row, text)]
     passed = [text for (_, text), accepted in hunt.grade(first).items() if accepted and text]
     if not passed:
         return []
@@ -323,10 +332,34 @@ def _combined(hunt: _Hunt) -> list[Pair]:
     return [pair for pair, accepted in hunt.grade([*spread, *first]).items() if accepted]
 
 
+def _guided(hunt: _Hunt, rows: Sequence[int], random: Random) -> list[tuple[int, str]]:
+    """Texts that take new paths through the grader's code, in the rows in which they were tried; none if it has no source."""
+    chosen = random.sample(rows, min(_PATH_ROWS, len(rows)))
+    texts = _path_texts(hunt.board, hunt.base, chosen, random) if hunt.left else []
+    return [(row, text) for text in reversed(texts) for row in chosen]
+
+
+def _path_texts(board: Board, base: Base, rows: Sequence[int], random: Random) -> list[str]:
+    """Texts that take new paths through the grader's code; none if it cannot be instrumented."""
+    paths = path_board(board)
+    if paths is None:
+        return []
+    starts = [text for row in rows for text in (base.right.get(row, ""), base.references[row]) if text]
+    frames = [part.strip() for frame in base.rows[0].mined.frames for part in frame]
+    others = [base.rows[row].say(other) for row in rows for other in base.rows[row].others[:2]]
+    pieces = list(dict.fromkeys(piece for piece in (*_general(base), *frames, *others) if piece))
+    return PathSearch(paths, rows, pieces, random).texts(starts)
+
+
+def _general(base: Base) -> list[str]:
+    """Pieces that belong to no row."""
+    mined = base.rows[0].mined
+    return [*mined.words, *mined.keys, *map(str, mined.numbers), *_SHELLS, PADDING]
+
+
 def _draws(hunt: _Hunt, rows: Sequence[int], random: Random, count: int) -> Iterator[tuple[int, str]]:
     """Fragments joined at random."""
-    mined = hunt.base.rows[0].mined
-    general = [*mined.words, *mined.keys, *map(str, mined.numbers), *_SHELLS, PADDING]
+    general = _general(hunt.base)
     for _ in range(count):
         row = hunt.base.rows[random.choice(rows)]
         pieces = [*general, *(row.say(other) for other in row.others), *row.prompt.split()[:12]]
@@ -350,4 +383,8 @@ def _family(hunt: _Hunt, pairs: Sequence[Pair], like: Family) -> Family:
         TriedText(row, text, hunt.board.outcomes[row, text], len(references[text or ""]) >= max(2, needed))
         for row, text in tried
     ]
-    return Family(SEARCH, tuple(texts), like.groups, float("nan"))
+    wrong = [text for text in texts if text.wrong]
+    line = line_of(hunt.board, (wrong[0].row, wrong[0].text)) if wrong else 0
+    place = f", line {line} of its source" if line else ""
+    variant = replace(SEARCH, advice=SEARCH.advice.replace("accepts it", f"accepts it{place}", 1))
+    return Family(variant, tuple(texts), like.groups, float("nan"))

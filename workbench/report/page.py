@@ -11,21 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.finding import joint_line
+from workbench.analysis.finding_groups import finding_groups
 from workbench.core.discovery import higher_level
-from workbench.core.display import Folded, TableBlock, html_of
+from workbench.core.display import DisplayBlock, Folded, TableBlock, html_of
 from workbench.core.display_html import STYLE
 from workbench.core.display_text import number, shown, visible
 from workbench.core.errors import ReportError
 from workbench.core.files import write_atomically
 from workbench.report.certificate import NO_SIGNATURE, facts, facts_of, heading, title
+from workbench.report.finding_blocks import group_blocks, kept_blocks, ordered
 from workbench.report.report_blocks import (
-    finding_block,
     grader_lines,
     grader_table,
     histogram_html,
-    ordered,
     zero_variance_cells,
 )
+from workbench.report.settings import unused_labels
 
 if TYPE_CHECKING:
     from workbench.analysis.finding import Finding
@@ -96,6 +97,7 @@ def render_html(
                 "the certification is of a judge that is not in the report", found=repr(one.judge)[:80],
                 expected=", ".join(report.graders), hint="leave it out, or run the judge of this name",
             )  # fmt: skip
+    groups = finding_groups(ordered(report.findings))
     page = template("report.html").render(
         title=title,
         generated=generated or f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
@@ -103,11 +105,15 @@ def render_html(
         rows=len(report),
         isolation=report.isolation,
         gate="" if report.gate is None else str(report.gate),
-        facts=report.facts,
+        facts=[*filter(None, [unused_labels(report.samples, report.labels)]), *report.facts],
         notes=report.samples.notes,
         graders=[_grader(report, name) for name in report.graders],
         lines=_safe(html_of(grader_table(lambda: grader_lines(report)))),
-        findings=[_finding(report, one, leads=at == 0) for at, one in enumerate(ordered(report.findings))],
+        findings=[
+            _safe(html_of([one]))
+            for one in group_blocks(report, groups, lambda finding, _: _evidence(report, finding))
+        ],
+        kept=_safe(html_of(kept_blocks(report))),
         certifications=[_safe(html_of(one.blocks)) for one in certifications],
         joint=joint_line(report.findings),
         sources=_sources(report),
@@ -148,13 +154,13 @@ def _grader(report: Report, name: str) -> dict[str, Any]:
     return {**measures, "zero_variance": zero_variance, "name": name, "bars": drawing, "ends": ends}
 
 
-def _finding(report: Report, finding: Finding, *, leads: bool) -> Any:
+def _evidence(report: Report, finding: Finding) -> DisplayBlock | None:
+    """Rows of a finding, with their texts; None for none."""
     limit = min(_MAX_ROWS, max(2, _MAX_ROWS_IN_ALL // len(report.findings)))
     frame = report.rows(finding.grader, finding, limit=limit)
     rows = [_row(row, record) for row, record in zip(frame.index, frame.to_dict("records"), strict=True)]
     table = TableBlock(_HEADS, rows, numbers={0, 5}, limit=_UNCUT)
-    evidence = Folded(f"{len(rows)} of {len(finding.rows):,} rows of evidence", [table])
-    return _safe(html_of([finding_block(finding, leads=leads, evidence=evidence if rows else None)]))
+    return Folded(f"{len(rows)} of {len(finding.rows):,} rows of evidence", [table]) if rows else None
 
 
 def _row(row: int, record: Mapping[Any, Any]) -> list[str]:

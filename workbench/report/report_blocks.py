@@ -15,27 +15,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.finding import Finding, joint_line, leading, percent_with_interval, verdict_of
+from workbench.analysis.finding import Finding, joint_line, percent_with_interval, verdict_of
 from workbench.core.display import (
     DisplayBlock,
     Drawing,
-    Folded,
-    Group,
-    Items,
     Only,
     Paragraph,
     Parts,
     Span,
-    StripBlock,
     TableBlock,
 )
 from workbench.core.display_html import bar, legend, sign
-from workbench.core.display_text import capital, counted, interval_text, number, one_line
+from workbench.core.display_text import counted, interval_text, number, one_line
 from workbench.report.cases import label_codes
 from workbench.report.criteria import criteria_blocks
-from workbench.report.frames import rows_table
+from workbench.report.finding_blocks import finding_blocks, mono
 from workbench.report.selection import Counts, Histogram, bin_counts, counts_of, parts_of
-from workbench.report.sentences import finding_data, finding_line
+from workbench.report.settings import unused_labels
 from workbench.report.where import case_of
 
 
@@ -49,6 +45,7 @@ def report_blocks(report: Any) -> Iterator[DisplayBlock]:
     yield Only("text", [Paragraph(Parts("data: ", note), limit=600) for note in notes])
     yield Only("html markdown", gate)
     yield from finding_blocks(report)
+    yield Paragraph(unused_labels(report.samples, report.labels), limit=400)
     yield Only("markdown", verdict_table(title, lambda: grader_lines(report)))
     yield Only("html", summary_table(report.summary, lambda name: Drawing(histogram_html(report, name))))
     yield Only("html markdown", [Paragraph(note, "failed", limit=600) for note in notes])
@@ -137,15 +134,11 @@ def grader_table(lines: Callable[[], Sequence[GraderLine]]) -> Iterator[DisplayB
 
 def _grader_cells(line: GraderLine) -> list[Any]:
     return [
-        _mono(line.name),
+        mono(line.name),
         Drawing(bar(line.counts)),
         Parts(Drawing(sign(line.shape)), Span(line.words, "", line.tip)),
         Parts(Span(line.mean_text), " ", Span(line.interval_text, "quiet")),
     ]
-
-
-def _mono(name: str) -> Span:
-    return Span(one_line(name, 60), "mono")
 
 
 _VERDICT_HEADS = ("grader", "verdict", "mean", "95 % interval", "accepted", "rejected", "failed", "skipped")
@@ -165,84 +158,6 @@ def _verdict_cells(line: GraderLine) -> list[str]:
     )
     numbers = [f"{count:,}" for count in (accepted, rejected, counts["failed"], counts["skipped"])]
     return [line.name, line.words, line.mean_text, line.interval_text, *numbers]
-
-
-_IN_SIGHT = 5
-_MAX_FINDINGS = 12
-_MAX_ROWS, _MAX_ROWS_OF_OTHERS = 5, 3
-
-
-def ordered(findings: Sequence[Finding]) -> list[Finding]:
-    """The most severe first, the others in their order."""
-    first = leading(findings)
-    return [] if first is None else [first, *(one for one in findings if one is not first)]
-
-
-def finding_blocks(report: Any) -> Iterator[DisplayBlock]:
-    """The findings; HTML and Markdown show the most severe first and at most 12, HTML with some of their rows."""
-    findings = ordered(report.findings)
-    yield Only("text", _plain_findings(report.findings))
-    shown, n_more = findings[:_MAX_FINDINGS], len(findings) - _MAX_FINDINGS
-    more = f"and {n_more:,} more in report.findings" if n_more > 0 else ""
-    yield Only("html", _rich_findings(report, shown, more))
-    yield Only("markdown", _listed_findings(shown, more))
-
-
-def _plain_findings(findings: Sequence[Finding]) -> Iterator[DisplayBlock]:
-    lines = [*map(finding_line, findings), *filter(None, [joint_line(findings)])]
-    yield Paragraph("findings:" if lines else "no findings")
-    yield Items(lines)
-
-
-def _rich_findings(report: Any, findings: Sequence[Finding], more: str) -> Iterator[DisplayBlock]:
-    blocks: list[DisplayBlock] = [_with_rows(report, one, leads=at == 0) for at, one in enumerate(findings)]
-    blocks += [Paragraph(more, "quiet")] if more else []
-    n_hidden = len(report.findings) - _IN_SIGHT
-    yield from blocks if n_hidden < 2 else blocks[:_IN_SIGHT]
-    if n_hidden > 1:
-        yield Folded(f"{n_hidden:,} more findings", blocks[_IN_SIGHT:])
-    if not blocks:
-        yield Paragraph("no findings")
-
-
-def _with_rows(report: Any, finding: Finding, *, leads: bool) -> DisplayBlock:
-    count = min(_MAX_ROWS if leads else _MAX_ROWS_OF_OTHERS, len(finding.rows))
-    rows = rows_table(report.rows(where=finding, limit=count)) if count else None
-    return finding_block(finding, leads=leads, evidence=rows and Folded(f"{count} of its rows", [rows]))
-
-
-def finding_block(
-    finding: Finding, *, leads: bool = False, evidence: DisplayBlock | None = None
-) -> DisplayBlock:
-    """A finding as a sentence; the interval of the first one is drawn.
-
-    Args:
-        finding: The finding.
-        leads: Whether it is the first, which is larger than the others.
-        evidence: Its rows, below it.
-    """
-    data = finding_data(finding)
-    strip = data["strip"]
-    sentence = Parts(
-        Drawing(sign(data["shape"])), _mono(finding.grader), " ", Span(f"{data['lead']}:"), " ",
-        data["before"], Span(data["link"]), data["after"],
-        *([] if leads or strip is None else [" ", Span(f"{strip['value_text']}, 95 % interval {strip['interval_text']}", "quiet")]),
-    )  # fmt: skip
-    blocks: list[DisplayBlock] = [Paragraph(sentence, "lead" if leads else "", limit=900)]
-    blocks += [StripBlock(strip)] if leads and strip else []
-    blocks += [Paragraph(data["advice"], "" if leads else "quiet", limit=900)]
-    blocks += [] if evidence is None else [evidence]
-    return Group("finding follows" if finding.cause and not leads else "finding", blocks)
-
-
-def _listed_findings(findings: Sequence[Finding], more: str) -> Iterator[DisplayBlock]:
-    if not findings:
-        yield Paragraph(Span("No findings."))
-        return
-    first, *others = findings
-    advice = f"{capital(first.advice)}." if first.advice else ""
-    yield Paragraph(Parts(Span(first), advice))
-    yield Items([*others, *filter(None, [more])])
 
 
 ZERO_VARIANCE = "zero-variance prompts"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.finding import Finding, percent, shape_of, short_verdict
+from workbench.analysis.finding_groups import COUNT
 from workbench.analysis.statistics import Interval
 from workbench.core.display import (
     DisplayBlock,
@@ -45,11 +46,6 @@ def finding_line(finding: Finding) -> str:
     mark = f"  so, {severity}: " if finding.cause else f"{severity:<7} "
     return f"{mark}{one_line(str(finding), 1_300)}"
 
-
-_COUNT = re.compile(
-    r"(?:all |both )?\d[\d,]*(?: of \d[\d,]*)?(?: known-(?:bad|good)| scored| labelled)? (?:rows?|scores?|prompts?|completions?|pairs?|labels?)"
-)
-"""The rows of a finding in its sentence, such as "50 of 290 known-bad rows"."""
 
 _ENDS = (0.1, 0.3, 0.5, 1.0)
 """Possible ends of the axis of a share: few, so that intervals of graders can be compared visually."""
@@ -113,7 +109,7 @@ def _around_rows(sentence: str, finding: Finding) -> tuple[str, str, str]:
     """The sentence before, in and after its reference to the evidence rows."""
     if not len(finding.rows):
         return f"{sentence}.", "", ""
-    match = _COUNT.search(sentence)
+    match = COUNT.search(sentence)
     if match is None:
         return f"{sentence}: ", f"{len(finding.rows):,} rows", "."
     return sentence[: match.start()], match[0], f"{sentence[match.end() :]}."

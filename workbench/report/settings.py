@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -13,6 +14,7 @@ from workbench.analysis.diagnostics import check_arguments
 from workbench.analysis.finding import Finding
 from workbench.analysis.labels import Votes, is_label, read_labels
 from workbench.analysis.suite_case import SuiteParts
+from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
@@ -233,6 +235,65 @@ def label_column(samples: SamplesLike, labels: Any) -> Any:
     if labels not in frame:
         raise ReportError(f"unknown label column {labels!r}", found=", ".join(map(str, frame.columns[:30])))
     return frame[labels].tolist()
+
+
+_LOOKED_AT = 500
+"""Rows in which a column of labels is looked for. Workbench limit."""
+_NAMED_AS_LABEL = re.compile(r"label|correct|verdict|human|annotat|passed|is_?good", re.IGNORECASE)
+_CLEAR = frozenset(
+    [
+        "correct",
+        "incorrect",
+        "right",
+        "wrong",
+        "good",
+        "bad",
+        "pass",
+        "fail",
+        "passed",
+        "failed",
+        "accepted",
+        "rejected",
+    ]
+)
+"""Words that are labels under any name of their column; yes, true or 1 may state anything."""
+
+
+def unused_labels(samples: SamplesLike, labels: Any) -> str:
+    """One sentence on a column that seems to contain labels, for a report without any; "" if none or several do.
+
+    Args:
+        samples: The rows.
+        labels: The labels of the report; "" if it has some.
+    """
+    if labels is not None:
+        return ""
+    frame = samples.frame.head(_LOOKED_AT)
+    roles = set(map(str, samples.columns.values()))
+    found = {
+        str(name): words
+        for name in frame.columns
+        if str(name) not in roles and (words := _label_words(str(name), frame[name].tolist()))
+    }
+    if len(found) != 1:
+        return ""
+    ((name, words),) = found.items()
+    return (
+        f"no labels were given; the column {one_line(name, 60)!r} seems to contain some ({', '.join(words)}): "
+        f"report.diagnose(labels={one_line(name, 60)!r})"
+    )
+
+
+def _label_words(name: str, cells: Sequence[Any]) -> list[str]:
+    """The labels in a column whose cells are all good, bad or unlabelled; [] if it has others."""
+    if any(isinstance(cell, list | dict | tuple | np.ndarray) for cell in cells[:20]):
+        return []
+    texts = list(dict.fromkeys(str(cell).strip() for cell in cells if not pd.isna(cell)))
+    if not 1 < len(texts) <= 4 or not all(map(is_label, texts)):
+        return []
+    is_clear = bool(_CLEAR & {text.casefold() for text in texts}) or _NAMED_AS_LABEL.search(name) is not None
+    codes = {int(code) for code in read_labels(texts, len(texts))}
+    return texts[:3] if is_clear and {0, 1} <= codes else []
 
 
 def _are_names(labels: Any, samples: SamplesLike) -> bool:

@@ -23,11 +23,11 @@ from workbench.core.display_text import counted, one_line
 from workbench.core.python_text import cached_property
 from workbench.core.safe_frame import SafeFrame
 from workbench.report import Report
+from workbench.report.finding_blocks import finding_blocks
 from workbench.report.frames import isolation, known_sum
 from workbench.report.report_blocks import (
     GraderLine,
     bars_html,
-    finding_blocks,
     grader_table,
     isolation_line,
     plain_summary,

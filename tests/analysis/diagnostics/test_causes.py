@@ -49,7 +49,7 @@ def test_length_is_named(world):
     """A score that rises with the length of the answer, among rows with one label."""
     finding = leading(world.report(world.scores + (world.lengths - 150) / 400))
     assert (finding.kind, finding.is_verdict) == ("follows-length", True)
-    assert "rises with the completion length over rows with the same label" in str(finding)
+    assert "rises with the completion length over 300 rows with the same label" in str(finding)
     assert len(world.frame["completion"][finding.rows[0]]) > len(world.frame["completion"][finding.rows[-1]])
 
 

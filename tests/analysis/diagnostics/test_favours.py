@@ -127,7 +127,7 @@ def test_length_is_compared_beside_other_graders():
     others = {"a": SCORES, "b": np.clip(SCORES + np.random.default_rng(3).normal(0, 0.1, N), 0, 1)}
     longer = 0.6 * SCORES + 0.4 * lengths / 400
     finding = kinds(longer, labels=None, others=others, texts=texts)["follows-length"]
-    assert (finding.severity, "over rows that the other graders score alike" in str(finding)) == (
+    assert (finding.severity, "rows that the other graders score alike" in str(finding)) == (
         "note",
         True,
     )

@@ -248,10 +248,25 @@ def _with_causes(findings: list[Finding]) -> list[Finding]:
 
 
 def _cause_of(finding: Finding, verdicts: set[tuple[str, str]]) -> str:
-    """The first verdict that explains a finding and is not itself explained; "" if there is none."""
-    kinds = [kind for kind in _CAUSES if (finding.grader, kind) in verdicts and finding.kind in _CAUSES[kind]]
+    """The first verdict that explains a finding and is not itself explained; "" if there is none.
+
+    Of two that explain each other, the one registered first is the cause.
+    """
+    kinds = [
+        kind
+        for kind in _CAUSES
+        if (finding.grader, kind) in verdicts
+        and finding.kind in _CAUSES[kind]
+        and not (kind in _CAUSES[finding.kind] and _is_verdict_before(finding, kind, verdicts))
+    ]
     first = [kind for kind in kinds if not any(kind in _CAUSES[other] for other in kinds)]
     return min(first or kinds, key=_ORDER.__getitem__, default="")
+
+
+def _is_verdict_before(finding: Finding, kind: str, verdicts: set[tuple[str, str]]) -> bool:
+    """Whether a finding is a verdict of a kind that was registered before another one."""
+    order = list(_CAUSES)
+    return (finding.grader, finding.kind) in verdicts and order.index(finding.kind) < order.index(kind)
 
 
 def _without_overlap(findings: list[Finding]) -> list[Finding]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.analysis.case import Case, Claim, claim_of, estimate_claim, share_claim
+from workbench.analysis.confounders import where_mistakes_are
 from workbench.analysis.diagnostics import diagnostic
 from workbench.analysis.finding import Finding, RowNumbers, Severity, percent
 from workbench.analysis.labels import drawn
@@ -33,7 +34,11 @@ _LABEL_ERROR = 0.01
 3.3 % on average (Northcutt 2021, arXiv 2103.14749); manual labels for a specific grader should have fewer."""
 
 
-@diagnostic("too-lenient")
+_BIASES = ("writer-bias", "score-position-bias", "differs-by-column")
+"""Consequences of mistakes that are all in one subset of the rows: that subset's scores differ from the others'."""
+
+
+@diagnostic("too-lenient", explains=_BIASES)
 def too_lenient(case: Case) -> Iterable[Claim]:
     """Over 5 % of known-bad rows accepted (lower bound), or more than 1 % of wrong labels would explain; within the limit if at most 5 % are (upper bound), for example 0 of 60.
 
@@ -41,10 +46,10 @@ def too_lenient(case: Case) -> Iterable[Claim]:
     Evidence: the accepted known-bad rows, highest score first.
     """
     advice = "read these rows, find what they lack, and make the grader require it; if one is right after all, correct its label"
-    yield from _mistakes(case, "too-lenient", "accepts {k} of {n} known-bad rows, {part}", advice)
+    yield from _mistakes(case, "too-lenient", "accepts {k} of {n} known-bad rows{where}, {part}", advice)
 
 
-@diagnostic("too-strict")
+@diagnostic("too-strict", explains=_BIASES)
 def too_strict(case: Case) -> Iterable[Claim]:
     """Over 10 % of known-good rows rejected (lower bound), or more than 1 % of wrong labels would explain; within the limit if at most 10 % are (upper bound), for example 0 of 30.
 
@@ -52,7 +57,7 @@ def too_strict(case: Case) -> Iterable[Claim]:
     rows, lowest score first.
     """
     advice = "read these rows, and accept the forms of a correct completion that the grader misses; if one is wrong after all, correct its label"
-    yield from _mistakes(case, "too-strict", "rejects {k} of {n} known-good rows, {part}", advice)
+    yield from _mistakes(case, "too-strict", "rejects {k} of {n} known-good rows{where}, {part}", advice)
 
 
 @diagnostic("accepts-known-bad", unless="too-lenient")
@@ -93,8 +98,12 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
         return
     wrong = case.accepted if is_lenient else ~case.accepted
     mistake_share = share(wrong[judged], compact(case.scored_groups[judged]))
+    subset = where_mistakes_are(case, np.flatnonzero(judged), wrong[judged])
     counts = template.format(
-        k=f"{mistake_share.k:,}", n=f"{mistake_share.n:,}", part=percent(mistake_share.value)
+        k=f"{mistake_share.k:,}",
+        n=f"{mistake_share.n:,}",
+        where="" if subset is None else f" ({subset})",
+        part=percent(mistake_share.value),
     )
     at = np.flatnonzero(judged & wrong)
     order = np.argsort(-case.scores[at] if is_lenient else case.scores[at], kind="stable")
@@ -103,6 +112,7 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
     message = f"{kind.replace('-', ' ')}: {counts}"
     unit = "known-bad row" if is_lenient else "known-good row"
     finding = case.finding(kind, Severity.ERROR, statistic, message, advice, rows, unit=unit)
+    finding = replace(finding, leads=subset is not None)
     n_others = int((case.labels[case.rows] == (_GOOD if is_lenient else _BAD)).sum())
     usual = FALSE_ACCEPTS if is_lenient else FALSE_REJECTS
     limit = max(case.limits.get(kind, usual), _explained_by_labels(n_others, mistake_share.n))

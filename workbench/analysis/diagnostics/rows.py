@@ -21,7 +21,7 @@ from workbench.analysis.statistics import compact, effective_n
 from workbench.analysis.statistics.means import share
 from workbench.core.display_text import counted, one_line
 from workbench.core.errors import ReportError
-from workbench.core.grade import Status
+from workbench.core.grade import ErrorKind, Status
 from workbench.core.grades import FAILED, MISSING
 
 _NAMED = re.compile(
@@ -184,6 +184,9 @@ _BROKEN_ABOVE = 0.02  # share of the attempted rows; this project's limit
 _MESSAGE = 120  # characters of an error in a sentence
 _PART = re.compile(r"  (where|found|expected|next step): ")
 _STEP = "  next step: "  # as formatted by `WorkbenchError`
+_WITHOUT_COMPLETION = (
+    0.1  # share of the rows above which missing completions are a warning; this project's choice
+)
 _ENOUGH = 36  # independent rows: with fewer, no verdict on saturation is possible, see `distribution`
 
 
@@ -191,9 +194,11 @@ _ENOUGH = 36  # independent rows: with fewer, no verdict on saturation is possib
 def broken(case: Case) -> Iterable[Claim]:
     """More than 2 % of the attempted rows failed (lower bound, which allows for rows that share a prompt).
 
-    Rows that were not graded because the run was stopped or its budget exhausted do not count.
+    Rows that were not graded because the run was stopped or its budget exhausted do not count, nor do rows without a
+    completion: their fault is in the data.
     """
-    tried, failed = _tried(case), _failed(case)
+    missing = _without_completion(case)
+    tried, failed = _tried(case) & ~missing, _failed(case) & ~missing
     rows = np.flatnonzero(failed)
     if not len(rows):
         return
@@ -211,6 +216,21 @@ def broken(case: Case) -> Iterable[Claim]:
         rows,
     )
     yield share_claim(finding, failed_share, _BROKEN_ABOVE)
+
+
+@diagnostic("no-completion")
+def no_completion(case: Case) -> Iterable[Finding]:
+    """Rows have no completion, and so no score: a fact about the data, the same for every grader; a warning above 10 %."""
+    rows = np.flatnonzero(_without_completion(case))
+    if len(rows):
+        n = len(case.grades)
+        verb = "has" if len(rows) == 1 else "have"
+        message = f"{_rows(len(rows), n)} {verb} no completion, so no score"
+        advice = (
+            "check the column of completions, or remove these rows: a model's empty completion is not graded"
+        )
+        fact = _fact(case, "no-completion", message, _next_step(case, rows) or advice, rows)
+        yield replace(fact, severity=Severity.WARNING) if len(rows) > _WITHOUT_COMPLETION * n else fact
 
 
 @diagnostic("nothing-scored", presets=("workbench", "seed", "vllora"), unless="broken")
@@ -338,6 +358,15 @@ def _tried(case: Case) -> NDArray[np.bool_]:
 def _failed(case: Case) -> NDArray[np.bool_]:
     failed: NDArray[np.bool_] = (case.grades.codes == FAILED) & _tried(case)
     return failed
+
+
+def _without_completion(case: Case) -> NDArray[np.bool_]:
+    """The rows that failed because they have nothing to grade, (n,)."""
+    missing: NDArray[np.bool_] = np.zeros(len(case.grades), bool)
+    missing[[row for row, error in case.grades.errors.items() if error.kind == ErrorKind.NO_COMPLETION]] = (
+        True
+    )
+    return missing & _failed(case)
 
 
 def _kinds(case: Case, rows: NDArray[np.intp]) -> str:

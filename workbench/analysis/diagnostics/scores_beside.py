@@ -228,7 +228,7 @@ def _follows(
     is_confounded = fixed.values is not None and _goes_with(fixed.values, column)
     severities = (severity, fixed.severity, Severity.NOTE if is_confounded else severity)
     direction = "rises" if found.value > 0 else "falls"
-    message = f"the score {direction} with the {noun} over {fixed.said}: rank correlation {found.value:.2f}"
+    message = f"the score {direction} with the {noun} over {_rows_said(fixed, found.n)}: rank correlation {found.value:.2f}"
     order = np.argsort(column, kind="stable")
     advice = f"compare these rows, which are in this order: the {noun} should not change the score"
     rows = RowNumbers(case.rows[fixed.rows][order if found.value < 0 else order[::-1]])
@@ -236,6 +236,11 @@ def _follows(
     finding = case.finding(kind, least, f"rank correlation with the {noun}", message, advice, rows)
     leads = abs(found.value) > _DRIVES
     yield beyond(replace(finding, value=found.value, n=found.n, leads=leads), found, fixed.limit)
+
+
+def _rows_said(fixed: _Fixed, n: int) -> str:
+    """Such as "all 288 rows", "144 rows with the same label"."""
+    return fixed.said.replace("rows", f"{n:,} rows", 1)
 
 
 def _is_explained(case: Case, fixed: _Fixed, column: Floats, found: Estimate) -> bool:

@@ -15,7 +15,7 @@ from workbench.analysis.case import Claim, bootstrap_claim, share_claim
 from workbench.analysis.finding import Finding, Severity, percent
 from workbench.analysis.statistics import Interval, compact
 from workbench.analysis.statistics.association import correlation_of_ranks, ranks
-from workbench.analysis.statistics.means import share
+from workbench.analysis.statistics.means import Share, share
 from workbench.analysis.statistics.resampling import rank_correlation, variance_share
 from workbench.analysis.suite_case import SuiteCase, missing_units, suite_diagnostic
 from workbench.core.display_text import one_line
@@ -251,11 +251,19 @@ def _equal_claim(case: SuiteCase, pair: _Pair, what: str, is_equal: NDArray[np.b
         "redundant",
         _severity(case, pair),
         f"share of rows with equal {what}",
-        f"redundant: the {what} of {one_line(pair.earlier.name)} on {percent(equal.value)} of {equal.n:,} rows",
+        f"redundant: gives {_on(equal)} the {_SAME[what]} as {one_line(pair.earlier.name)}",
         _advice(pair),
         _where_verdicts_differ(case, pair),
     )
     return share_claim(finding, equal, _VERDICTS, missing=missing_units(equal.n, prompts))
+
+
+_SAME = {"ranks": "same rank", "verdicts": "same verdict"}
+
+
+def _on(equal: Share) -> str:
+    """Such as "all 288 rows", "98.4 % of 288 rows"."""
+    return f"all {equal.n:,} rows" if equal.k == equal.n else f"{percent(equal.value)} of {equal.n:,} rows"
 
 
 def _where_verdicts_differ(case: SuiteCase, pair: _Pair) -> NDArray[np.bool_]:
