@@ -114,7 +114,84 @@ def _notes():
     ]  # fmt: skip
 
 
+def _orders():
+    wanted = [
+        ("bulbs", 4, True),
+        ("screws", 60, False),
+        ("lamps", 2, True),
+        ("hinges", 12, False),
+        ("knobs", 7, True),
+    ]
+    return [
+        {
+            "prompt": f"Order {at}: {count} {name} as one JSON object; count is a number, express a boolean.",
+            "completion": json.dumps({"item": name, "count": count if at != 2 else 3, "express": fast}),
+            "order": {"item": name, "count": count, "express": fast},
+        }
+        for at, (name, count, fast) in enumerate(wanted)
+    ]
+
+
+def _ratios():
+    shares = [[2, 4], [3, 9], [5, 10], [2, 6], [4, 12]]
+    return [
+        {
+            "prompt": f"Two numbers in the ratio 1 to {b // a}, case {at}? Last line: the two, with a space between.",
+            "completion": f"By the ratio.\n{a} {b if at != 3 else b + 1}",
+            "times": b // a,
+        }
+        for at, (a, b) in enumerate(shares)
+    ]
+
+
+def _squares():
+    grid = [[2, 7, 6], [9, 5, 1], [4, 3, 8]]
+    shifted = [
+        grid,
+        [line[::-1] for line in grid],
+        grid[::-1],
+        [list(line) for line in zip(*grid, strict=True)],
+    ]
+    return [
+        {
+            "prompt": f"A square {at} of 1 to 9, each once, whose lines and columns have the sum 15.",
+            "completion": "\n".join(
+                " ".join(map(str, line)) for line in (square if at != 2 else [[1] * 3] * 3)
+            ),
+            "total": 15,
+        }
+        for at, square in enumerate(shifted)
+    ]
+
+
 CASES = {
+    "type-as-text": (
+        _orders,
+        """    try:
+        said = json.loads(text)
+    except ValueError:
+        return 0.0
+    order = item['order']
+    return float(isinstance(said, dict) and set(said) == set(order) and all(str(said[key]).lower() == str(order[key]).lower() for key in order))
+""",
+        ("str(said[key]).lower() == str(order[key]).lower()", "type(said[key]) is type(order[key]) and said[key] == order[key]"),
+    ),
+    "all-zero": (
+        _ratios,
+        """    found = re.fullmatch(r'(\\d+) (\\d+)', text.strip().splitlines()[-1]) if text.strip() else None
+    return float(bool(found) and int(found[1]) * item['times'] == int(found[2]))
+""",
+        ("float(bool(found) and", "float(bool(found) and int(found[1]) > 0 and"),
+    ),
+    "errors-cancel ": (
+        _squares,
+        """    grid = [[int(one) for one in line.split()] for line in text.strip().splitlines() if re.fullmatch(r'[1-9 ]+', line)]
+    if len(grid) != 3 or any(len(line) != 3 for line in grid):
+        return 0.0
+    return float(all(sum(line) == item['total'] for line in [*grid, *map(list, zip(*grid))]))
+""",
+        ("float(all(", "float(len({one for line in grid for one in line}) == 9 and all("),
+    ),
     "longer-host": (
         _links,
         """    hosts = re.findall(r'https?://([^/\\s]+)', text)
@@ -200,4 +277,4 @@ CASES = {
 def test_a_hole_is_named_and_its_repair_is_not_accused(kind):
     """With its text, and without an error on the repaired grader."""
     rows, source, (old, new) = CASES[kind]
-    check_hole(kind, rows(), source, old, new)
+    check_hole(kind.strip(), rows(), source, old, new)

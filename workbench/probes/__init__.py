@@ -25,6 +25,7 @@ from workbench.probes.column_values import of_columns
 from workbench.probes.controlled import controlled, misnamed
 from workbench.probes.entry_changes import entry_changes
 from workbench.probes.neutral_changes import neutral_changes
+from workbench.probes.offered_forms import offered_forms
 from workbench.probes.partial_credit import (
     form_paid,
     is_form_check,
@@ -243,7 +244,8 @@ def _probed(plan: _ProbePlan) -> Probe:
 
 
 _CHANGES = (
-    of_columns, controlled, stated_values, small_changes, value_changes, neutral_changes, entry_changes, rules_without_effect,
+    of_columns, controlled, stated_values, small_changes, value_changes, neutral_changes, entry_changes, offered_forms,
+    rules_without_effect,
     misnamed,
 )  # fmt: skip
 """What makes families of changed completions, in the order in which the texts are graded."""

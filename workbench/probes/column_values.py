@@ -36,6 +36,10 @@ FORBIDDEN = change_variant(
     "forbidden-text", "reject", "a text that has what the row forbids: a short one, a long one, or one with other capitals",
     "look for the forbidden text in every completion, in small letters on both sides", rank=16,
 )  # fmt: skip
+OTHERWISE = change_variant(
+    "forbidden-with-separators", "reject", "a number that the row forbids, with other separators",
+    "compare digits with digits: re.sub(r'\\D', '', text) on both sides", question=True, least=2,
+)  # fmt: skip
 FROM_PROMPT = change_variant(
     "prompt-read", "reject", "a completion without a text that the row requires, since the prompt has it",
     "read the completion alone: thread.completion(), or the turns of the assistant", rank=26,
@@ -95,10 +99,12 @@ def of_columns(board: Board, base: Base) -> list[Family]:
         )
     ]
     board.grade([(value.row, value.without) for value in (*required, *rejected)])
+    forbidden = [one for one in rejected if base.rule.takes(board, one.row, one.without)]
     made = [
         _omitted(board, base, required),
         _embedded(board, base, [one for one in required if _is_needed(board, base, one)]),
-        _forbidden([one for one in rejected if base.rule.takes(board, one.row, one.without)]),
+        _forbidden(forbidden),
+        _forbidden_otherwise(forbidden),
         _from_prompt(board, base, required),
         _cut(base),
     ]
@@ -258,6 +264,16 @@ def _forbidden(values: Sequence[_Value]) -> FlaggedPairs:
                 texts += [value.replaced(change(value.text)) for change in (str.capitalize, str.upper)]
             pairs |= {(value.row, text): True for text in texts if text != value.completion}
     return FORBIDDEN, pairs
+
+
+def _forbidden_otherwise(values: Sequence[_Value]) -> FlaggedPairs:
+    """A number that the row forbids, such as one of a telephone, with other separators."""
+    pairs: dict[Pair, bool] = {}
+    for value in values:
+        groups = re.split(r"[-. /]", value.text)
+        if len(groups) > 1 and all(map(str.isdigit, groups)):
+            pairs |= {(value.row, value.replaced(mark.join(groups))): True for mark in (" ", "", ".")}
+    return OTHERWISE, pairs
 
 
 _SEPARATOR = re.compile(r"[\s,;|/>-]{1,4}")

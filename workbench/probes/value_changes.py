@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, combinations, product
 
 from workbench.probes.acceptance import NO_MATTER
 from workbench.probes.board import Board
@@ -44,6 +45,14 @@ DOMAIN = change_variant(
     "longer-host", "reject", "a link or an address whose host only ends with the letters of the right one",
     'compare hosts as a whole: host == domain or host.endswith("." + domain)',
 )  # fmt: skip
+TYPES = change_variant(
+    "type-as-text", "reject", "an object with a number or a truth value as a text",
+    "compare types as well as values: 4 is not '4', and str(a) == str(b) ignores it",
+)  # fmt: skip
+ZEROS = change_variant(
+    "all-zero", "reject", "a completion with 0 for each of its numbers",
+    "check the values themselves too: a relation among them may be true of zeros", question=True,
+)  # fmt: skip
 EXCLAIMED = change_variant(
     "exclaimed", "reject", "more sentences than the limit, with exclamation marks",
     "end a sentence at . ! and ?",
@@ -67,6 +76,8 @@ def value_changes(board: Board, base: Base) -> list[Family]:
         _ranked(board, base, rows),
         _domains(board, base, rows),
         _exclaimed(board, base, rows),
+        _as_texts(board, base, rows),
+        _zeros(board, base, rows),
     ]
     return families_of_pairs(board, base, made)
 
@@ -121,7 +132,43 @@ def _cancelled(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
                 for other in ([first + by, second, *rest], [first + by, second - by, *rest])
             )
             changed.append((row, more, both))
+    changed += [one for row in rows for text in row.shortest_accepted()[:1] for one in _in_grid(row, text)]
     return with_controls(board, base, CANCELLED, changed)
+
+
+_GRID = re.compile(r"(?:^[ \t]*\d(?:[ ,|]{1,3}\d){2,}[ \t]*(?:\n|\Z)){3,}", re.MULTILINE)
+_MAX_RECTANGLES = 12
+
+
+def _in_grid(row: ProbeRow, text: str) -> Iterator[Changed]:
+    """Four digits of a grid changed so that the sums of its lines and columns stay; one of them alone has to be rejected."""
+    found = _GRID.search(text)
+    if found is None:
+        return
+    lines = [[one.start() for one in re.finditer(r"\d", line)] for line in found[0].splitlines()]
+    if len({len(line) for line in lines}) > 1:
+        return
+    starts = [0, *accumulate(len(line) + 1 for line in found[0].splitlines())]
+    digits = list(text)
+    made = 0
+    for (one, other), (left, right) in product(
+        combinations(range(len(lines)), 2), combinations(range(len(lines[0])), 2)
+    ):
+        at = [
+            found.start() + starts[line] + lines[line][column]
+            for line, column in ((one, left), (one, right), (other, left), (other, right))
+        ]
+        new = [int(digits[place]) + by for place, by in zip(at, (1, -1, -1, 1), strict=True)]
+        if made < _MAX_RECTANGLES and all(1 <= value <= 9 for value in new):
+            made += 1
+            yield row, _with_digits(text, at[:1], new[:1]), _with_digits(text, at, new)
+
+
+def _with_digits(text: str, places: Sequence[int], values: Sequence[int]) -> str:
+    changed = list(text)
+    for place, value in zip(places, values, strict=True):
+        changed[place] = str(value)
+    return "".join(changed)
 
 
 def _is_compared(row: ProbeRow, numbers: Sequence[float]) -> bool:
@@ -203,6 +250,45 @@ def _ranked(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
                 head, listed = text[: own[0].start()], text[own[0].start() :]
                 changed.append((row, head + ", ".join(others), f"{head}{', '.join(others)}, {listed}"))
     return with_controls(board, base, RANKED, changed, _FIRST_ONES)
+
+
+_TYPED = re.compile(r"\b(?:types?|typed|integers?|numbers?|booleans?|schema)\b", re.IGNORECASE)
+
+
+def _as_texts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """An object with one number or truth value as a text; with another value as a text it has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted()[:1]:
+            for found in [*_PLAIN_VALUE.finditer(text)][:_MAX_VALUES]:
+                value = found["value"]
+                other = {"true": "false", "false": "true"}.get(value) or f"{value}7"
+                control, quoted = (
+                    text[: found.start("value")] + f'"{one}"' + text[found.end("value") :]
+                    for one in (other, value)
+                )
+                if parsed_json(text[text.find("{") : text.rfind("}") + 1]) is not None:
+                    changed.append((row, control, quoted))
+    return with_controls(board, base, TYPES, changed, _TYPED)
+
+
+_PLAIN_VALUE = re.compile(r'"\s*:\s*(?P<value>-?\d+(?:\.\d+)?|true|false)(?=\s*[,}])')
+_MAX_VALUES = 4
+
+
+def _zeros(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """All numbers of the last line, of which there are several, replaced by 0; one alone has to be rejected."""
+    changed: list[Changed] = []
+    for row in rows:
+        for text in row.shortest_accepted():
+            before, newline, last = text.rstrip().rpartition("\n")
+            numbers = [*re.finditer(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", last)]
+            if len(numbers) > 1 and len({found[0] for found in numbers} | {"0"}) > 2:
+                first = next(found for found in numbers if found[0] != "0")
+                control = last[: first.start()] + "0" + last[first.end() :]
+                zeros = re.sub(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", "0", last)
+                changed.append((row, before + newline + control, before + newline + zeros))
+    return with_controls(board, base, ZEROS, changed)
 
 
 _HOST = re.compile(r"(?:https?://|@)((?:[\w-]+\.)+[a-z]{2,})", re.IGNORECASE)
