@@ -55,6 +55,29 @@ CASES = {
     return float(bool(found) and found[1] == item['time'])
 """,
     ),
+    "type-as-text, a type that is free": (
+        _rows(
+            "Film #, {}: a JSON object with title and year (number or string).",
+            [json.dumps({"title": f"F{at}", "year": year}) for at, year in enumerate([1979, 1985, 1990, 2001, 2010])],
+            year=[1979, 1985, 1990, 1999, 2010],
+        ),
+        """    try:
+        said = json.loads(text)
+    except ValueError:
+        return 0.0
+    return float(isinstance(said, dict) and str(said.get('year')).strip() == str(item['year']))
+""",
+    ),
+    "grid-sums-only, any grid with these sums": (
+        _rows(
+            "Square #: three lines of three digits, whose lines and columns have the sum {}; digits may repeat.",
+            ["2 7 6\n9 5 1\n4 3 8", "5 5 5\n5 5 5\n5 5 5", "1 2 3\n1 2 3\n1 2 3", "4 4 4\n4 4 4\n4 4 4"],
+            total=[15, 15, 14, 12],
+        ),
+        """    grid = [[int(one) for one in line.split()] for line in text.strip().splitlines() if re.fullmatch(r'[1-9] [1-9] [1-9]', line)]
+    return float(len(grid) == 3 and all(sum(line) == item['total'] for line in [*grid, *zip(*grid)]))
+""",
+    ),
     "errors-cancel, a sum that is required": (
         _rows(
             "Split {} into three whole numbers above 0. End with 'So: [...]'.",

@@ -183,7 +183,7 @@ CASES = {
 """,
         ("float(bool(found) and", "float(bool(found) and int(found[1]) > 0 and"),
     ),
-    "errors-cancel ": (
+    "grid-sums-only": (
         _squares,
         """    grid = [[int(one) for one in line.split()] for line in text.strip().splitlines() if re.fullmatch(r'[1-9 ]+', line)]
     if len(grid) != 3 or any(len(line) != 3 for line in grid):
@@ -277,4 +277,4 @@ CASES = {
 def test_a_hole_is_named_and_its_repair_is_not_accused(kind):
     """With its text, and without an error on the repaired grader."""
     rows, source, (old, new) = CASES[kind]
-    check_hole(kind.strip(), rows(), source, old, new)
+    check_hole(kind, rows(), source, old, new)

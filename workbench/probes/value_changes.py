@@ -25,6 +25,10 @@ CANCELLED = change_variant(
     "errors-cancel", "reject", "a list of numbers with errors in opposite directions",
     "add up absolute differences: sum(abs(a - b)), not abs(sum(a - b))",
 )  # fmt: skip
+GRID = change_variant(
+    "grid-sums-only", "reject", "a grid with four digits changed so that the sums of its lines and columns stay",
+    "check which digits a line has, such as sorted(line), not only their sum", question=True,
+)  # fmt: skip
 ONE_FACT = change_variant(
     "one-fact-enough", "reject", "a completion without one of the texts that a column lists, as long as another one is there",
     "require all of them: all(), not any()",
@@ -70,6 +74,7 @@ def value_changes(board: Board, base: Base) -> list[Family]:
     made = [
         _currencies(board, base, rows),
         _cancelled(board, base, rows),
+        _grids(board, base, rows),
         _one_fact(board, base, rows),
         _skipped(board, base, rows),
         _lines(board, base, rows),
@@ -132,12 +137,17 @@ def _cancelled(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPai
                 for other in ([first + by, second, *rest], [first + by, second - by, *rest])
             )
             changed.append((row, more, both))
-    changed += [one for row in rows for text in row.shortest_accepted()[:1] for one in _in_grid(row, text)]
     return with_controls(board, base, CANCELLED, changed)
 
 
 _GRID = re.compile(r"(?:^[ \t]*\d(?:[ ,|]{1,3}\d){2,}[ \t]*(?:\n|\Z)){3,}", re.MULTILINE)
 _MAX_RECTANGLES = 12
+
+
+def _grids(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """Grids of digits whose sums stay: a question, since only the sums may be required."""
+    changed = [one for row in rows for text in row.shortest_accepted()[:1] for one in _in_grid(row, text)]
+    return with_controls(board, base, GRID, changed)
 
 
 def _in_grid(row: ProbeRow, text: str) -> Iterator[Changed]:
@@ -252,14 +262,24 @@ def _ranked(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     return with_controls(board, base, RANKED, changed, _FIRST_ONES)
 
 
-_TYPED = re.compile(r"\b(?:types?|typed|integers?|numbers?|booleans?|schema)\b", re.IGNORECASE)
+_TYPED = re.compile(
+    r"\b(?:types?|typed|integers?|booleans?|schema)\b|\b(?:is|are|as) (?:a )?numbers?\b|\bnot (?:a |as )?(?:strings?|texts?)\b",
+    re.IGNORECASE,
+)
+_TYPE_IS_FREE = re.compile(
+    r"\b(?:numbers?|integers?|booleans?|bare|quoted|unquoted)(?: value)? or (?:a |an |as )?(?:strings?|texts?|quoted|unquoted|bare)\b"
+    r"|\b(?:strings?|texts?|quoted) or (?:a |an |as )?(?:numbers?|integers?|booleans?|unquoted|bare)\b"
+    r"|\b(?:any|either) type\b|\btypes?\b[^.\n]{0,30}\b(?:not matter|free|ignored)\b|\bquotes? (?:around|are|may)\b",
+    re.IGNORECASE,
+)
+"""Terms of a prompt that allows a number as a text."""
 
 
 def _as_texts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """An object with one number or truth value as a text; with another value as a text it has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
-        for text in row.shortest_accepted()[:1]:
+        for text in () if _TYPE_IS_FREE.search(row.conversation) else row.shortest_accepted()[:1]:
             for found in [*_PLAIN_VALUE.finditer(text)][:_MAX_VALUES]:
                 value = found["value"]
                 other = {"true": "false", "false": "true"}.get(value) or f"{value}7"
