@@ -36,13 +36,13 @@ from workbench.analysis.statistics.certification import (
     level_of_look,
     more_rows,
     p_reaches,
+    predicted_mean,
     reaches,
     rows_needed,
     supposed_rate,
 )
 from workbench.analysis.statistics.confusion import Confusion, corrected_rate
 from workbench.analysis.statistics.means import Share, share
-from workbench.analysis.statistics.prediction import predicted_mean
 from workbench.probes.certification.verdict import label_plan
 
 LIMIT = 0.80

@@ -11,11 +11,11 @@ import workbench
 ROOT = Path(workbench.__file__).parent
 LATE = {
     # `import workbench` loads no IPython.
-    "__init__.py": {"workbench.app.widgets.notebook", "workbench.core.packages"},
+    "__init__.py": {"workbench.app.widgets.notebook", "workbench.core.discovery"},
     # `workbench --help` answers before pandas is loaded.
     "cli/convert.py": {"workbench.formats.shared"},
     "cli/demo.py": {"workbench.data.demo"},
-    "cli/support.py": {"workbench.formats"},
+    "cli/__init__.py": {"workbench.formats"},
     "cli/output.py": {"workbench.deploy.telemetry"},
     "cli/check.py": {"workbench.deploy.guard", "workbench.deploy.guard.result"},
     "cli/file_facts.py": {
@@ -54,7 +54,7 @@ LATE = {
     # The app's first picture needs no probe.
     "app/view/grader_probe.py": {"workbench.probes"},
     # Only who grades batches of another engine needs it.
-    "run/suite.py": {"workbench.run.batches", "workbench.run.overview_run"},
+    "run/suite.py": {"workbench.run.batch_grader", "workbench.run.overview_run"},
     "run/whole_run.py": {"workbench.run.batch_run", "workbench.run.cluster"},
     # SQLAlchemy takes a fifth of a second, and most runs have no store.
     "run/part_run.py": {"workbench.run.run_file", "workbench.store"},

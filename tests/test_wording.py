@@ -128,7 +128,7 @@ DATA = (
     "workbench/judges/kinds/binary.py",  # what judges are sent
     "workbench/judges/kinds/pairwise.py",
     "workbench/core/display_html.py",  # a stylesheet
-    "workbench/graders/rules/refusals.py",  # phrases of promptfoo
+    "workbench/graders/rules/promptfoo_assertions.py",  # phrases of promptfoo
     "workbench/graders/rules/choices.py",  # phrases of completions
     "workbench/graders/rules/numbers.py",
     "workbench/graders/rules/tokens.py",

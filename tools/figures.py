@@ -23,6 +23,7 @@ PACKAGE = ROOT / "workbench"
 
 MIN_LINES, MAX_LINES = 40, 450  #: lines of a module
 MAX_SAME_NAME = 2  #: files of one name
+MAX_HANDLERS = 20  #: handlers of every exception
 SYSTEMS = {"openai.py", "openrlhf.py", "promptfoo.py", "slime.py", "verl.py", "trl.py"}
 """Files that are named after another system: its reader, its reward and its wire form each register under its name."""
 STAND_INS = {
@@ -107,7 +108,7 @@ def static_figures(found: Sequence[Module]) -> list[Figure]:
     names = _repeated(
         (module.name for module in found if module.name not in {"__init__.py", *SYSTEMS}), MAX_SAME_NAME
     )
-    handlers = Counter(module.path for module in found for _ in _broad_handlers(module))
+    handlers = Counter(module.path for module in found for _ in broad_handlers(module))
     comments = 100 * sum(map(_n_comments, found)) / n_lines
     lengths = [length for module in found for length in _function_lengths(module)]
     return [
@@ -124,7 +125,7 @@ def static_figures(found: Sequence[Module]) -> list[Figure]:
         Figure(f"file names used more than {MAX_SAME_NAME} times", f"{len(names)}", "0", ", ".join(names[:8])),
         Figure("median lines of a function's body", f"{median(lengths):.0f}", "6 to 9"),
         Figure(
-            "handlers of every exception", f"{handlers.total()}", "at most 20",
+            "handlers of every exception", f"{handlers.total()}", f"at most {MAX_HANDLERS}",
             ", ".join(f"{path} {n}" for path, n in handlers.most_common(4)),
         ),
         Figure("comments per 100 lines", f"{comments:.1f}", "about 4"),
@@ -140,7 +141,7 @@ def _classes(module: Module) -> Iterator[str]:
     return (node.name for node in module.tree.body if isinstance(node, ast.ClassDef))
 
 
-def _broad_handlers(module: Module) -> Iterator[ast.ExceptHandler]:
+def broad_handlers(module: Module) -> Iterator[ast.ExceptHandler]:
     """Handlers that name Exception or BaseException, or nothing."""
     for node in ast.walk(module.tree):
         if not isinstance(node, ast.ExceptHandler):

@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
     try:
         return _public(name)
     except ModuleNotFoundError as error:
-        from workbench.core.packages import named
+        from workbench.core.discovery import named
 
         raise named(error) from error
 

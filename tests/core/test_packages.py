@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.core.discovery import OPTIONAL, missing, named, needed_packages
 from workbench.core.errors import MissingPackageError
-from workbench.core.packages import OPTIONAL, missing, named, needed_packages
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKED = (

@@ -485,3 +485,16 @@ def test_a_fork_begins_anew():
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_an_attempt_returns_the_result_or_the_exception():
+    """An exception becomes a value; what ends a program still does."""
+    assert user_functions.attempt(lambda: 2) == 2
+    assert isinstance(user_functions.attempt(lambda: int("x")), ValueError)
+    with pytest.raises(SystemExit):
+        user_functions.attempt(sys.exit)
+
+    async def fails() -> None:
+        raise KeyError
+
+    assert isinstance(asyncio.run(user_functions.attempt_async(fails())), KeyError)

@@ -10,8 +10,7 @@ from tests.judges.servers import server
 from tests.judges.test_client import completion
 from workbench.core.errors import FormatError
 from workbench.judges import OpenAIClient, ScriptedClient
-from workbench.judges.budget import pending_question
-from workbench.judges.images import IMAGE_TOKENS
+from workbench.judges.budget import IMAGE_TOKENS, pending_question
 
 SAID = '{"reasoning": "fine", "score": "PASS"}'
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200)) * 50

@@ -56,6 +56,26 @@ def refuse_beyond(most: int, left: int) -> None:
 T = TypeVar("T")
 
 
+def attempt(call: Callable[[], T]) -> T | Exception:
+    """The result of code that may raise anything (a user's function, another package's), or its exception, as a value.
+
+    The border between such code and the workbench: callers decide what an exception means for one row, one cell or one file.
+    A `KeyboardInterrupt` and a `SystemExit` still end the caller.
+    """
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 (see above)
+        return error
+
+
+async def attempt_async(work: Awaitable[T]) -> T | Exception:
+    """As `attempt`, for something to await; a cancellation still ends the caller."""
+    try:
+        return await work
+    except Exception as error:  # noqa: BLE001 (as in `attempt`)
+        return error
+
+
 _THREADS = min(32, (os.cpu_count() or 1) + 4)
 """Maximum number of concurrent functions of one level, as in asyncio's executor."""
 _LATE = 256

@@ -7,7 +7,10 @@ import pickle
 import struct
 import threading
 import time
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO, Any, TypeVar
+
+T = TypeVar("T")
 
 _LENGTH = struct.Struct("<Q")
 _READ_BYTES = 1 << 20
@@ -55,12 +58,7 @@ def main() -> None:
     function: Any = None
     while (request := read_message(requests)) is not None:
         write_message(replies, b"")  # it was read: from here on the function may have been called
-        try:
-            value = pickle.loads(request)  # noqa: S301 (of the parent, which this process serves)
-            function, result = (value, None) if function is None else (function, function(value))
-            reply = pickle.dumps(("returned", result))
-        except BaseException as error:  # noqa: BLE001 (the parent decides what it means)
-            reply = _raised(error)
+        function, reply = _replied(function, request)
         write_message(replies, reply)
 
 
@@ -75,15 +73,37 @@ def _keep_from_forks(nothing: int, *pipes: int) -> None:
         os.register_at_fork(after_in_child=leave)
 
 
-def _raised(error: BaseException) -> bytes:
+def _replied(function: Any, request: bytes) -> tuple[Any, bytes]:
+    """The function, which the first request has, and the reply."""
+
+    def called() -> tuple[Any, bytes]:
+        value = pickle.loads(request)  # noqa: S301 (of the parent, which this process serves)
+        own, result = (value, None) if function is None else (function, function(value))
+        return own, pickle.dumps(("returned", result))
+
+    done, error = _attempted(called)
+    return (function, _raised(error)) if done is None else done
+
+
+def _raised(error: BaseException | None) -> bytes:
     if isinstance(error, SystemExit | KeyboardInterrupt | GeneratorExit):
         error = RuntimeError(f"the function raised {type(error).__name__}: {error}")
-    try:
+
+    def written() -> bytes:
         data = pickle.dumps(("raised", error))
-        pickle.loads(data)  # noqa: S301 (some errors can be written and not read)
-    except Exception:  # noqa: BLE001 (a user's error class, which may reject anything)
-        data = pickle.dumps(("raised", RuntimeError(f"{type(error).__name__}: {error}")))
-    return data
+        pickle.loads(data)  # noqa: S301 (some errors of users can be written and not read)
+        return data
+
+    data, _ = _attempted(written)
+    return data or pickle.dumps(("raised", RuntimeError(f"{type(error).__name__}: {error}")))
+
+
+def _attempted(call: Callable[[], T]) -> tuple[T | None, BaseException | None]:
+    """The result of a user's code, or its exception of any kind: the parent decides what it means."""
+    try:
+        return call(), None
+    except BaseException as error:  # noqa: BLE001 (see above)
+        return None, error
 
 
 def _end_with_parent(parent: int) -> None:

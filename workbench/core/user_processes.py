@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 from workbench.core.background import settle
 from workbench.core.errors import CaptureError
 from workbench.core.system_limits import undo_on_error
-from workbench.core.user_functions import LateError
+from workbench.core.user_functions import LateError, attempt
 from workbench.core.user_process_child import read_message, write_message
 
 T = TypeVar("T")
@@ -420,12 +420,12 @@ def _exit_text(code: int | None) -> str:
 def _pickled(function: Callable[[Any], Any]) -> bytes:
     import cloudpickle
 
-    try:
-        return bytes(cloudpickle.dumps(function))
-    except Exception as error:  # noqa: BLE001 (a user's object may raise anything while it is pickled)
+    data = attempt(lambda: bytes(cloudpickle.dumps(function)))
+    if isinstance(data, Exception):
         raise CaptureError(
             "the function cannot be sent to a separate process",
-            found=f"{type(error).__name__}: {error}"[:200],
+            found=f"{type(data).__name__}: {data}"[:200],
             expected="a function that pickle or cloudpickle can write",
             hint="put it into a .py file and import it from there; open files, locks and clients inside the function",
-        ) from None
+        )
+    return data

@@ -11,7 +11,6 @@ from typing import Any
 from workbench.core.display_text import visible
 from workbench.core.errors import FormatError, NotValidatedError
 from workbench.data.samples import Sample, as_samples
-from workbench.formats.import_cautions import cautions
 from workbench.formats.platforms import native
 from workbench.formats.platforms.native import as_suite, certificate_for
 from workbench.formats.platforms.openai import with_threads
@@ -26,7 +25,7 @@ from workbench.formats.shared import (
     require_all_validated,
 )
 from workbench.formats.shared.parsing import to_json
-from workbench.formats.shared.training_code import notebook_text
+from workbench.formats.shared.training_code import cautions, notebook_text
 from workbench.formats.shared.writing import Converted, check_target, detect, write_document
 from workbench.formats.targets.module import named_reference
 from workbench.formats.targets.target import Target

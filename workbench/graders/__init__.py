@@ -22,10 +22,8 @@ from workbench.graders.structure.tool_calls import ToolCalls
 from workbench.graders.structure.well_formed import WellFormed
 from workbench.graders.text import AsciiPrintable, Contains, ExactMatch, LabelSet, Length, Regex
 from workbench.graders.text.openai_text import StringCheck, TextSimilarity
-from workbench.graders.values.choice import Choice
+from workbench.graders.values import Choice, ListMatch, Number, SetMatch, TokenF1
 from workbench.graders.values.math_equal import MathEqual
-from workbench.graders.values.number import Number
-from workbench.graders.values.token_overlap import ListMatch, SetMatch, TokenF1
 
 # Kinds are found by import: every module registers its kind. `rules` and `portable` contain none.
 load_modules(sys.modules[__name__], exclude=("rules", "portable"))

@@ -7,6 +7,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
 from workbench.core.grades import SCORED, Grades, RowNotes
 from workbench.core.thread import StringThread
+from workbench.core.user_functions import attempt
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.column_names import ROLES
 from workbench.data.samples.frame_columns import UnreadableRowsError
@@ -199,12 +201,9 @@ class RuleGrader(Grader):
         if not is_plain.all():
             places = np.flatnonzero(is_plain).tolist()
             texts, references = [texts[place] for place in places], [references[place] for place in places]
-        try:
-            verdicts = self.grade_texts([text or "" for text in texts], references)
-        except Exception:  # noqa: BLE001 (then graded row by row, where each row fails individually)
-            return rows
-        if verdicts is None:
-            return rows
+        verdicts = attempt(lambda: self.grade_texts([text or "" for text in texts], references))
+        if verdicts is None or isinstance(verdicts, Exception):
+            return rows  # graded row by row, where each row fails individually
         self._put_verdicts(verdicts, start, is_plain, grades, time.perf_counter() - begun)
         left: NDArray[np.intp] = rows[~is_plain]
         return left
@@ -271,14 +270,13 @@ class RuleGrader(Grader):
             grades.passed[start : start + len(scores)] = np.where(np.isnan(scores), -1, scores >= 1.0)
 
     def _safely(self, thread: StringThread, reference: Any) -> Verdict | GradeError | Skip:
-        try:
-            return self.grade_thread(thread, reference)
-        except Skip as skip:
-            return skip
-        except Unscored as error:
-            return GradeError(error.kind, str(error))
-        except Exception as error:  # noqa: BLE001 (a user's extractor may raise anything)
-            return GradeError(*error_of(error))
+        # A user's extractor may raise anything.
+        verdict = attempt(partial(self.grade_thread, thread, reference))
+        if not isinstance(verdict, Exception) or isinstance(verdict, Skip):
+            return verdict
+        if isinstance(verdict, Unscored):
+            return GradeError(verdict.kind, str(verdict))
+        return GradeError(*error_of(verdict))
 
 
 class _Progress:

@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workbench.core.user_functions import attempt_async
 from workbench.judges.cache import QueuedRequest
 from workbench.judges.chat_request import read_completion
 from workbench.judges.openai_client import OpenAIClient, new_client
 from workbench.judges.prices import price_of
-from workbench.judges.protocol import JudgeServerError, Reply
+from workbench.judges.protocol import Reply
 from workbench.judges.response import RequestFailedError, RequestTarget, fault_of, refusal_fault
 from workbench.judges.responses_api import APIS, chat_completion
 
@@ -127,10 +128,10 @@ class BatchApi:
     async def _call(self, work: Callable[[Any, Mapping[str, Any]], Awaitable[Any]]) -> Any:
         target = self._target()
         headers, query = self._client.extras.resolved(target.address)
-        result: Any
         # A separate client: files are larger than replies may be.
         server = new_client(target.address, max_bytes=_MAX_FILE_BYTES, max_retries=_TRIES)
-        try:
+
+        async def worked() -> Any:
             async with server:
                 server.api_key = target.key or "none"
                 extra_headers: dict[str, Any] = dict(headers)
@@ -138,12 +139,12 @@ class BatchApi:
                     from openai import Omit
 
                     extra_headers["Authorization"] = Omit()
-                result = await work(server, {"extra_headers": extra_headers, "extra_query": query})
-        except Exception as error:  # noqa: BLE001 (the package's transports raise their own exceptions)
-            result = fault_of(error, target).error
-        if isinstance(result, JudgeServerError):
-            # Outside `except`: the package's error would become its context, and contains the request with the key.
-            raise result
+                return await work(server, {"extra_headers": extra_headers, "extra_query": query})
+
+        result = await attempt_async(worked())  # the package's transports raise their own exceptions
+        if isinstance(result, Exception):
+            # Not from it: it would become the context, and contains the request with the key.
+            raise fault_of(result, target).error
         return result
 
 

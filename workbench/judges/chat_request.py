@@ -11,9 +11,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from workbench.core.user_functions import attempt_async
 from workbench.graders.concurrent_rows import in_second_pass
-from workbench.judges.budget import answer_limit
-from workbench.judges.images import TYPICAL_IMAGE_CHARACTERS, without_images
+from workbench.judges.budget import TYPICAL_IMAGE_CHARACTERS, answer_limit, without_images
 from workbench.judges.judge_run import check_running, count_as_waiting, server_state
 from workbench.judges.protocol import JudgeServerError, NoServerError, Reply, Usage
 from workbench.judges.rate_limit import RateLimit, rate_window
@@ -37,7 +37,6 @@ from workbench.judges.server import (
     is_server_failure,
 )
 from workbench.judges.spending import charge_failed_try, reserve_next_try
-from workbench.judges.token_odds import plain_logprobs
 
 _FIRST_WAIT, _MAX_WAIT_SECONDS = 0.5, 8.0
 """Seconds before the second try, and the maximum after doubling. Source: the openai package."""
@@ -238,15 +237,17 @@ class ChatRequest:
 
     async def _answer_or_fault(self, sent: Mapping[str, Any]) -> Any:
         body = dict(sent) if self.api == "chat" else response_request(sent)
-        try:
+
+        async def posted() -> Any:
             # The package's timeout limits only the wait for the next bytes: a slow drip would never end.
             async with asyncio.timeout(self.timeout):
                 # Not `chat.completions.create`: its validation of both bodies takes longer than the request.
                 return await self.connection.client.post(
                     APIS[self.api], body=body, cast_to=object, options=self._options()
                 )
-        except Exception as error:  # noqa: BLE001 (the package's transports raise their own exceptions)
-            return fault_of(error, self.target)
+
+        answer = await attempt_async(posted())  # the package's transports raise their own exceptions
+        return fault_of(answer, self.target) if isinstance(answer, Exception) else answer
 
     def _options(self) -> dict[str, Any]:
         # No retries by the package: it has no budgets and cannot stop with a run.
@@ -351,3 +352,34 @@ def _usage(answer: Mapping[str, Any]) -> Usage | None:
         cache.get("cached_tokens") or 0,
         cache.get("cache_write_tokens") or 0,
     ).plausible()
+
+
+_MAX_TOKENS = 20_000
+"""Maximum tokens of a reply whose probabilities are read. Workbench limit."""
+
+
+def plain_logprobs(value: Any) -> list[dict[str, Any]] | None:
+    """The `logprobs` of a choice as a list of `token` and `top`, pairs of token and log-probability; None if unreadable."""
+    tokens = value.get("content") if isinstance(value, Mapping) else None
+    if not isinstance(tokens, list) or not tokens or len(tokens) > _MAX_TOKENS:
+        return None
+    plain = [_plain_token(token) for token in tokens]
+    return None if None in plain else [token for token in plain if token is not None]
+
+
+def _plain_token(token: Any) -> dict[str, Any] | None:
+    if not isinstance(token, Mapping) or not isinstance(token.get("token"), str):
+        return None
+    top = token.get("top_logprobs")
+    pairs = [
+        [one["token"], float(one["logprob"])]
+        for one in (top if isinstance(top, list) else [])
+        if isinstance(one, Mapping)
+        and isinstance(one.get("token"), str)
+        and _is_log_probability(one.get("logprob"))
+    ]
+    return {"token": token["token"], "top": pairs}
+
+
+def _is_log_probability(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value <= 1e-6

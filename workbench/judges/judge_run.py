@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.grade import ErrorKind, Grade, GradeError
+from workbench.core.user_functions import attempt_async
 from workbench.judges.budget import check_priced, pending_question
 from workbench.judges.cache import (
     BatchClient,
@@ -311,7 +312,7 @@ class JudgeRun:
     def notes(self) -> Iterator[str]:
         """Notes for the report: on the budget, on old prices, and on what models do not support."""
         yield from self.spending.notes()
-        if note := old_prices_note(self._models_priced_by_table):
+        if self._models_priced_by_table and (note := old_prices_note(self._models_priced_by_table)):
             yield note
         for server in self.servers.values():
             yield from server.notes()
@@ -327,13 +328,16 @@ class JudgeRun:
 
 
 async def _complete(client: ChatClient, messages: Messages, settings: dict[str, Any]) -> Reply:
-    try:
+    async def completed() -> Reply:
         return await client.complete(messages, **settings)
-    except WorkbenchError:
-        raise
-    except Exception as error:  # noqa: BLE001 (a user's client may raise anything)
-        found = hide_secrets(f"{type(error).__name__}: {error}", keys_in_use())[:300]
-        raise JudgeServerError("the judge's client failed", found=found) from None
+
+    reply = await attempt_async(completed())  # a user's client may raise anything
+    if not isinstance(reply, Exception):
+        return reply
+    if isinstance(reply, WorkbenchError):
+        raise reply
+    found = hide_secrets(f"{type(reply).__name__}: {reply}", keys_in_use())[:300]
+    raise JudgeServerError("the judge's client failed", found=found)
 
 
 _judge_run: ContextVar[JudgeRun | None] = ContextVar("judge_run", default=None)

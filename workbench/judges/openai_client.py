@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from workbench.core import background
+from workbench.core.discovery import needed_packages
 from workbench.core.display_text import did_you_mean
 from workbench.core.errors import FormatError, WorkbenchError
-from workbench.core.packages import needed_packages
 from workbench.core.python_text import cached_property
 from workbench.graders.base import is_number
 from workbench.judges.chat_request import ChatRequest

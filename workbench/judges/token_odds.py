@@ -13,37 +13,8 @@ from workbench.judges.protocol import Reply
 
 LOGPROBS = {"logprobs": True, "top_logprobs": 20}
 """Settings that request the probabilities of the 20 most likely tokens at each place, the maximum of OpenAI's protocol."""
-_MAX_TOKENS = 20_000
-"""Maximum tokens of a reply whose probabilities are read. Workbench limit."""
 _ENDS = " \t\r\n\"',}"
 """Characters around a verdict that a token may contain, too."""
-
-
-def plain_logprobs(value: Any) -> list[dict[str, Any]] | None:
-    """The `logprobs` of a choice as a list of `token` and `top`, pairs of token and log-probability; None if unreadable."""
-    tokens = value.get("content") if isinstance(value, Mapping) else None
-    if not isinstance(tokens, list) or not tokens or len(tokens) > _MAX_TOKENS:
-        return None
-    plain = [_plain_token(token) for token in tokens]
-    return None if None in plain else [token for token in plain if token is not None]
-
-
-def _plain_token(token: Any) -> dict[str, Any] | None:
-    if not isinstance(token, Mapping) or not isinstance(token.get("token"), str):
-        return None
-    top = token.get("top_logprobs")
-    pairs = [
-        [one["token"], float(one["logprob"])]
-        for one in (top if isinstance(top, list) else [])
-        if isinstance(one, Mapping)
-        and isinstance(one.get("token"), str)
-        and _is_log_probability(one.get("logprob"))
-    ]
-    return {"token": token["token"], "top": pairs}
-
-
-def _is_log_probability(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value <= 1e-6
 
 
 def weighted(grade: Grade, reply: Reply, values: Mapping[str, float]) -> Grade:

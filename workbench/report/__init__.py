@@ -20,6 +20,7 @@ from workbench.core.display import DisplayBlock, Displayed
 from workbench.core.errors import ReportError
 from workbench.core.grades import Grades
 from workbench.graders.combine import GateResult
+from workbench.report import replay
 from workbench.report.agreement import Agreement, agreement_of
 from workbench.report.cases import labelled_case, noise_frame, noise_lines, spending_line, weights_frame
 from workbench.report.comparison import Comparison, compare_cases
@@ -29,8 +30,7 @@ from workbench.report.frames import long_frame, row_frame, score_frame, summary_
 from workbench.report.ladder import LadderTable, ladder_lines, ladder_table
 from workbench.report.panels import panel_lines, panels_frame
 from workbench.report.parquet import read_settings, write_report
-from workbench.report.past_graders import compare, old_grades_of, old_lines, resolved, with_old
-from workbench.report.replay import Replay, replay_lines, replay_of
+from workbench.report.replay import Replay, compare
 from workbench.report.report_blocks import isolation_line, report_blocks, too_far_apart
 from workbench.report.sample_columns import SampleColumns
 from workbench.report.selection import (
@@ -249,8 +249,8 @@ class Report(Displayed):
             *panel_lines(self),
             *ladder_lines(self),
             self.spending,
-            *old_lines(self),
-            *replay_lines(self),
+            *replay.old_lines(self),
+            *replay.replay_lines(self),
         )
         return tuple(filter(None, lines))
 
@@ -342,7 +342,7 @@ class Report(Displayed):
         Raises:
             ReportError: An unknown grader, or the same one twice.
         """
-        whole, a, b = resolved(self, a, b)
+        whole, a, b = replay.resolved(self, a, b)
         check_two_graders(a, b, whole.grades)
         return compare_cases(
             self.samples, *(labelled_case(whole, name, self.prompt_codes) for name in (a, b))
@@ -350,7 +350,7 @@ class Report(Displayed):
 
     def with_old(self) -> Report:
         """The same report with the graders that the rows came with next to its own, such as "match (old)"."""
-        return with_old(self)
+        return replay.with_old(self)
 
     def replay(self) -> Replay:
         """The graders that the rows have past scores of, such as of an OpenAI export: equal and differing rows, and why.
@@ -358,7 +358,7 @@ class Report(Displayed):
         Raises:
             ReportError: The rows have no past scores, or none of a grader of the report.
         """
-        return replay_of(self, old_grades_of(self.samples, {}))
+        return replay.replay_of(self, replay.old_grades_of(self.samples, {}))
 
     def agreement(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.diagnostics.panel_agreement import PanelVerdicts, panel_verdicts
+from workbench.analysis.diagnostics.annotators import PanelVerdicts, panel_verdicts
 from workbench.analysis.labels import read_labels
 from workbench.analysis.statistics import Codes, Flags, Floats, compact
 from workbench.analysis.statistics.means import share
@@ -19,10 +19,10 @@ from workbench.core.display_text import one_line
 from workbench.core.errors import FormatError, ReportError
 from workbench.core.safe_frame import SafeFrame
 from workbench.data.samples import Sample, as_samples
-from workbench.judges.few_shots import check_examples
 from workbench.judges.kinds import Judge
 from workbench.judges.kinds.panel import Panel
 from workbench.judges.panel_votes import fold_of
+from workbench.judges.prompts import check_examples
 from workbench.report.cases import kappa_cells, label_codes
 from workbench.report.settings import ReportLike, label_column
 

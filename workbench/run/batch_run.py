@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.core import background
 from workbench.core.display_text import counted
 from workbench.core.errors import ReportError, WorkbenchError
+from workbench.core.system_limits import undo_on_error
 from workbench.graders.combine import Entry
 from workbench.graders.serialization import parts
 from workbench.judges.batch_api import MAX_BYTES, MAX_REQUESTS, BatchApi, BatchState
@@ -104,21 +105,19 @@ class BatchRun:
             assert isinstance(client, OpenAIClient)
             model = requests[0].model
             number, own = self._store.batches.start(client.address, model, [one.key for one in requests])
+            wanted = set(own)
+            requests = [one for one in requests if one.key in wanted]  # noqa: PLW2901 (without those of others)
+            if not requests:
+                self._store.batches.abandon(number, "empty")
+                continue
             try:
-                wanted = set(own)
-                requests = [one for one in requests if one.key in wanted]  # noqa: PLW2901 (without those of others)
-                if not requests:
-                    self._store.batches.abandon(number, "empty")
-                    continue
-                state = background.run(BatchApi(client).submit(requests))
+                # Also an interrupt must not leave a batch that other processes would wait for.
+                with undo_on_error(self._store.batches.abandon, number):
+                    state = background.run(BatchApi(client).submit(requests))
             except WorkbenchError as error:
-                self._store.batches.abandon(number)
                 self.notes.append(
                     f"The batch of {counted(len(requests), 'request')} was not submitted: {error}"
                 )
-            except BaseException:
-                self._store.batches.abandon(number)
-                raise
             else:
                 self._store.batches.submitted(number, state.id)
                 self.notes.append(

@@ -31,9 +31,8 @@ from workbench.judges.budget import Budget
 from workbench.judges.judge_run import JudgeRun
 from workbench.judges.kinds import Judge
 from workbench.judges.openai_client import OpenAIClient
-from workbench.judges.spending import Spending
 from workbench.report.grades_table import GradeRecords, pack_grades
-from workbench.run.part_run import PartedRun, PartRun, RunSettings, asks_model, open_run_store
+from workbench.run.part_run import PartedRun, PartRun, RunSettings, asks_model, open_judge_run
 
 _STOP_SECONDS = 0.5
 """Seconds between two checks whether the run must stop: each sends a request to the scheduler."""
@@ -189,8 +188,7 @@ def grade_in_worker(frame: pd.DataFrame, task: WorkerTask) -> WorkerResult:
     Errors that another attempt would raise again are returned: the cluster would retry, and write each to its log.
     """
     entries = with_concurrency(task.plan.built(), share_of(task.tasks))
-    with open_run_store(task.store) as store:
-        judge_run = JudgeRun(Spending(task.budget), None if store is None else store.replies)
+    with open_judge_run(task.store, task.budget) as judge_run:
         try:
             samples = Samples.of_part(frame.reset_index(drop=True), task.columns, text_chats=task.text_chats)
             value = task.grade(samples, entries, task.settings, judge_run, Stop(task.stop))

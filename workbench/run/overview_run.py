@@ -29,7 +29,7 @@ from workbench.report.parquet import require_own_file
 from workbench.report.settings import check_settings
 from workbench.run.cluster import ClusterQueue
 from workbench.run.overview import GraderSummary, Overview
-from workbench.run.part_run import PartedRun, RunSettings, cluster_of, open_budget, open_run_store
+from workbench.run.part_run import PartedRun, RunSettings, cluster_of, open_judge_run, ready_budget
 from workbench.run.part_summary import PartSummary, RowSample, Summary, part_path
 from workbench.run.suite_definition import SuiteDefinition, report_on
 
@@ -156,10 +156,11 @@ def run_overview(
     samples.require_answers()
     _check_labels(samples, settings)
     check_settings(samples[:0], preset=settings.preset)
-    spending = open_budget(plan.suite.entries, settings.budget)
+    budget = ready_budget(plan.suite.entries, settings.budget)
     _prepare(plan)
-    with open_run_store(settings.store if cluster_of(samples) is None else None) as store:
-        run = OverviewRun(plan, JudgeRun(spending, None if store is None else store.replies))
+    # The workers of a cluster open the store themselves.
+    with open_judge_run(settings.store if cluster_of(samples) is None else None, budget) as judge_run:
+        run = OverviewRun(plan, judge_run)
         with Bar(run.planned, show=progress is True) as bar:
             stopped = run.go(progress if callable(progress) else bar)
     return _overview(plan, run.collected, _notes(run, stopped=stopped))
@@ -246,12 +247,12 @@ def _sampled(plan: OverviewPlan, sample: RowSample) -> Samples:
 
 
 def _notes(run: OverviewRun, *, stopped: bool) -> list[str]:
-    plan, collected, judge_run = run.plan, run.collected, run.judge_run
+    plan, collected = run.plan, run.collected
     of_all = f"{collected.rows:,} of {len(plan.samples):,} rows"
     notes = [f"Interrupted: {of_all} are in the parts that were started."] if stopped else []
     if collected.lost and not stopped:
         notes.append(f"{of_all} were graded.")
-    if judge_run.spending.any_share_spent and any(
+    if run.judge_run.spending.any_share_spent and any(
         one.errors.get("budget") for one in collected.graders.values()
     ):
         notes.append("Budget exhausted.")
@@ -262,11 +263,7 @@ def _notes(run: OverviewRun, *, stopped: bool) -> list[str]:
     notes += [f"{name}: {why}" for name, one in collected.graders.items() for why in one.ended]
     notes += [note for name, one in collected.graders.items() for note in _unreachable_notes(name, one)]
     notes += [*collected.lost.values(), *run.notes]
-    if judge_run.store_errors:
-        notes.append(
-            f"{len(judge_run.store_errors):,} replies could not be stored: {judge_run.store_errors[0]}"
-        )
-    notes += [note for note in judge_run.notes() if note not in notes]
+    notes += [note for note in run.judge_notes() if note not in notes]
     if plan.folder is not None and (collected.is_left or stopped):
         notes.append(f"Rerun with the folder {str(plan.folder)!r} to continue.")
     return notes

@@ -297,6 +297,12 @@ class PartedRun(ABC, Generic[Part]):
         """The remaining part once the budget is exhausted; None for nothing."""
         return part
 
+    def judge_notes(self) -> Iterator[str]:
+        """Notes on the judges: replies that could not be stored, the budget, prices, and what models do not support."""
+        if errors := self.judge_run.store_errors:
+            yield f"{len(errors):,} replies could not be stored: {errors[0]}"
+        yield from self.judge_run.notes()
+
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add notes for the user, each once."""
         self.notes += [note for note in dict.fromkeys(notes) if note not in self.notes]
@@ -387,6 +393,13 @@ def open_run_store(store: Any) -> Iterator[Store | None]:
 
 
 @contextmanager
+def open_judge_run(store: Any, budget: Budget | None = None) -> Iterator[JudgeRun]:
+    """What the judges of a run share, with its store open: see `open_run_store`."""
+    with open_run_store(store) as run_store:
+        yield JudgeRun(Spending(budget), None if run_store is None else run_store.replies)
+
+
+@contextmanager
 def open_run_file(
     path: str | Path | None, samples: Samples, fingerprints: Mapping[str, Mapping[str, str]]
 ) -> Iterator[RunFile | None]:
@@ -400,12 +413,12 @@ def open_run_file(
         yield file
 
 
-def open_budget(entries: Iterable[Entry], budget: Budget | float | None) -> Spending:
-    """The budget state of a run, at its start; raises what would end the run before its first row, see `check_ready`."""
-    spending = Spending(as_budget(budget))
+def ready_budget(entries: Iterable[Entry], budget: Budget | float | None) -> Budget | None:
+    """The budget of a run, at its start; raises what would end the run before its first row."""
+    limits = as_budget(budget)
     for entry in entries:
-        check_ready(entry, spending.budget)
-    return spending
+        check_ready(entry, limits)
+    return limits
 
 
 def check_ready(entry: Entry, budget: Budget | None) -> None:

@@ -20,6 +20,7 @@ from workbench.core.errors import ReportError
 from workbench.core.files import check_regular, check_writable
 from workbench.core.grade import ErrorKind
 from workbench.core.grades import FAILED, MISSING, Grades
+from workbench.core.user_functions import attempt
 from workbench.data.samples import Samples
 from workbench.graders.concurrent_rows import concat_grades
 from workbench.report import Report
@@ -330,9 +331,9 @@ class RunFile:
         )
         notes = [self.goes_on] if is_left else []
         report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *self.notes, *notes))))
-        try:
-            write_report(report, self.path, marks={_MARK: self._mark})
-        except Exception as error:  # noqa: BLE001 (the report must not be lost with its file)
+        # The report must not be lost with its file: the packages that write it may raise anything.
+        error = attempt(lambda: write_report(report, self.path, marks={_MARK: self._mark}))
+        if isinstance(error, Exception):
             note = f"The report could not be written, its grades are in {self._unfinished}: {error}"
             return replace(report, notes=(*report.notes, note))
         if not is_left:

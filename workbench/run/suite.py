@@ -25,7 +25,7 @@ from workbench.run.suite_definition import SuiteDefinition
 from workbench.run.whole_run import run_suite
 
 if TYPE_CHECKING:
-    from workbench.run.batches import BatchGrader
+    from workbench.run.batch_grader import BatchGrader
     from workbench.run.overview import Overview
 
 
@@ -190,7 +190,7 @@ class Suite(SuiteDefinition):
             >>> grade(pd.DataFrame({"completion": ["4", "5"], "answer": ["4", "4"]}))["exact-match.score"].tolist()
             [1.0, 0.0]
         """
-        from workbench.run.batches import BatchGrader  # imports pyarrow, only when used
+        from workbench.run.batch_grader import BatchGrader  # imports pyarrow, only when used
 
         return BatchGrader(
             self.entries, self.combine, self.column, columns=columns, workers=workers, store=store

@@ -19,6 +19,7 @@ from workbench.data.samples import Samples, as_samples
 from workbench.graders.combine import Entry
 from workbench.graders.concurrent_rows import concat_grades
 from workbench.judges.judge_run import NOT_ASKED, UNRECOVERABLE, JudgeRun
+from workbench.judges.spending import Spending
 from workbench.report import Report
 from workbench.report.digests import fingerprints_of
 from workbench.report.grades_table import GradeRecords, unpack_grades
@@ -29,9 +30,9 @@ from workbench.run.part_run import (
     RunSettings,
     asks_model,
     cluster_of,
-    open_budget,
     open_run_file,
     open_run_store,
+    ready_budget,
     reduced_passes,
 )
 from workbench.run.suite_definition import SuiteDefinition, report_on
@@ -225,9 +226,9 @@ def store_summary(store: Store | None, report: Report, name: str, dataset: str) 
 
 def ending_notes_of(run: WholeRun, *, interrupted: bool) -> Iterator[str]:
     """Notes on why a run ended early or incomplete: an interrupt, an exhausted budget, a grader or judge that stopped."""
-    judge_run, columns = run.judge_run, [grades for passes in run.passes.values() for grades in passes]
+    columns = [grades for passes in run.passes.values() for grades in passes]
     errors = (error for grades in columns for error in grades.errors.values())
-    spent = judge_run.spending.any_share_spent and any(error.kind is ErrorKind.BUDGET for error in errors)
+    spent = run.judge_run.spending.any_share_spent and any(error.kind is ErrorKind.BUDGET for error in errors)
     reason = "Interrupted" if interrupted else "Budget exhausted" if spent else ""
     if reason:
         kept = sum(len(grades) - len(grades.cut_off) for grades in columns)
@@ -237,9 +238,7 @@ def ending_notes_of(run: WholeRun, *, interrupted: bool) -> Iterator[str]:
             if grades.ended:
                 yield f"{name}: {grades.ended}"
             yield from _unreachable_notes(name, grades)
-    if judge_run.store_errors:
-        yield f"{len(judge_run.store_errors):,} replies could not be stored: {judge_run.store_errors[0]}"
-    yield from judge_run.notes()
+    yield from run.judge_notes()
 
 
 def _unreachable_notes(name: str, grades: Grades) -> Iterator[str]:
@@ -264,7 +263,7 @@ def run_suite(
     data.require_answers()
     shown = {"preset": settings.preset, "labels": settings.labels}
     check_settings(data, **shown)  # now rather than after hours of grading
-    spending = open_budget(suite.entries, settings.budget)
+    budget = ready_budget(suite.entries, settings.budget)
     fingerprints = fingerprints_of(suite)  # of the current graders: a dict in a grader may be changed later
     own = {entry.name: fingerprints.get(entry.name, {}) for entry in suite.entries}
     with open_run_store(settings.store) as run_store, open_run_file(settings.resume, data, own) as file:
@@ -274,7 +273,7 @@ def run_suite(
         if batches is not None:
             batches.collect()
         queue = None if batches is None else batches.queue
-        judge_run = JudgeRun(spending, None if run_store is None else run_store.replies, queue)
+        judge_run = JudgeRun(Spending(budget), None if run_store is None else run_store.replies, queue)
         run = WholeRun(suite.entries, data, settings, judge_run, file)
         with Bar(run.planned, show=progress is True) as bar:
             stopped = run.go(progress if callable(progress) else bar)

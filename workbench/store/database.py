@@ -13,6 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from workbench.core.background import settle
 from workbench.core.errors import StoreError
 from workbench.store import schema
 from workbench.store.address import Address, place_problem, translated
@@ -418,11 +420,9 @@ class _Queue(Generic[Item, Result]):
             items, waiting = self._take()
             if not items:
                 return
-            outcome: Sequence[Result | Exception] | BaseException
-            try:
-                outcome = self._work(items)
-            except BaseException as error:  # noqa: BLE001 (passed to the waiting coroutines)
-                outcome = error
+            done: Future[Sequence[Result | Exception]] = Future()
+            settle(done, partial(self._work, items))
+            outcome = done.exception() or done.result()
             with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile, so nothing waits
                 loop.call_soon_threadsafe(_deliver, waiting, outcome)
 

@@ -14,12 +14,12 @@ from workbench.analysis.statistics.certification import (
     more_rows,
     most_hits_below,
     p_reaches,
+    predicted_mean,
     reaches,
     rows_needed,
 )
 from workbench.analysis.statistics.confusion import Confusion, corrected_rate
 from workbench.analysis.statistics.means import share
-from workbench.analysis.statistics.prediction import predicted_mean
 
 # 20 accepted rows of which 18 are good, 20 rejected ones of which 3 are; 120 of 200 others are accepted.
 LABELS = np.array([1] * 18 + [0] * 2 + [1] * 3 + [0] * 17, float)

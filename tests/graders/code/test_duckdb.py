@@ -3,7 +3,7 @@
 import pytest
 
 import workbench as wb
-from workbench.core import packages
+from workbench.core import discovery
 from workbench.core.errors import FormatError, MissingPackageError
 from workbench.graders.portable import portable
 
@@ -91,6 +91,6 @@ def test_the_dialect_is_part_of_the_grader(monkeypatch):
         portable(grader)
     with pytest.raises(FormatError, match="files of SQLite"):
         wb.SqlResult(folder="x", dialect="duckdb")
-    monkeypatch.setattr(packages, "is_installed", lambda _: False)
+    monkeypatch.setattr(discovery, "is_installed", lambda _: False)
     with pytest.raises(MissingPackageError, match=r"grader-workbench\[duckdb\]"):
         grader.check_ready()

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import workbench as wb
-from workbench.core import packages
+from workbench.core import discovery
 from workbench.core.errors import FormatError, MissingPackageError
 from workbench.graders.portable import portable
 from workbench.graders.values import math_equal
@@ -76,6 +76,6 @@ def test_the_engine_is_part_of_the_grader(monkeypatch):
     assert grader.spec()["engine"] == "math-verify"
     with pytest.raises(FormatError, match="cannot load math-verify"):
         portable(grader)
-    monkeypatch.setattr(packages, "is_installed", lambda _: False)
+    monkeypatch.setattr(discovery, "is_installed", lambda _: False)
     with pytest.raises(MissingPackageError, match=r"grader-workbench\[math\]"):
         grader.check_ready()

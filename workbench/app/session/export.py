@@ -18,6 +18,7 @@ from workbench.app.session.grader_text import needs_validation
 from workbench.core import background
 from workbench.core.display_text import shown
 from workbench.core.errors import FormatError, WorkbenchError
+from workbench.core.user_functions import attempt
 from workbench.formats import export, load
 from workbench.formats.files import render
 from workbench.formats.shared import FORMATS, Document, Format, Loss, Losses, Reading, get_format
@@ -229,10 +230,8 @@ class FitTable:
 
 def _fit(entry: Entry, platform: str) -> Fit:
     """A cell; an error becomes its note, and the other cells are computed."""
-    try:
-        return fit_of(entry, platform)
-    except Exception as error:  # noqa: BLE001 (a plugin's format may raise anything: it is shown)
-        return Fit("no", f"{type(error).__name__}: {error}"[:600])
+    fit = attempt(lambda: fit_of(entry, platform))  # a plugin's format may raise anything: it is shown
+    return Fit("no", f"{type(fit).__name__}: {fit}"[:600]) if isinstance(fit, Exception) else fit
 
 
 _READ_BYTES = 1_000_000

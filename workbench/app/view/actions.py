@@ -13,6 +13,7 @@ from workbench.app.view.reader import find_in_text, piece_of_text, sample_of
 from workbench.app.view.texts import chip_id, field_values
 from workbench.core import background
 from workbench.core.display_text import one_line
+from workbench.core.system_limits import undo_on_error
 from workbench.graders import SandboxedGrader
 from workbench.report.where import Condition
 
@@ -281,16 +282,17 @@ class Actions:
 
     def _follow_labels(self) -> None:
         session = self._session
-        try:
+
+        def follow_no_more() -> None:
+            self._follows = False
+
+        with undo_on_error(follow_no_more):
             for _ in range(_FOLLOWS):  # labels that come meanwhile are used as well
                 report: Report | None = session.results.report
                 if report is None or not session.labels.differ_from(report):
                     break
                 # The shown line is still the label's, or that of a click meanwhile.
                 session.use_labels(shows_code=False)
-        except BaseException:
-            self._follows = False
-            raise
         with session.guard.lock:
             self._follows = False
             self.follow_labels()  # a label that came after the last look

@@ -24,6 +24,7 @@ from workbench.app.view.table import ShownRows
 from workbench.app.view.texts import with_real_names
 from workbench.core import background
 from workbench.core.display_text import one_line
+from workbench.core.user_functions import attempt
 from workbench.report import Report
 from workbench.sandbox.host import SandboxInfo, sandbox_info
 from workbench.store import StoreError
@@ -211,10 +212,11 @@ class AppView:
         done: dict[str, Any] = {}
         failures: list[Exception] = []
         for name, step in steps.items():
-            try:
-                done[name] = step()
-            except Exception as error:  # noqa: BLE001 (not the error of the action that released the lock: it is shown)
-                failures.append(error)
+            result = attempt(step)  # an error is not one of the action that released the lock: it is shown
+            if isinstance(result, Exception):
+                failures.append(result)
+            else:
+                done[name] = result
         if failures:  # the others may follow from the first
             self.session.guard.problem = Problem.of(failures[0], "View")
         return done
@@ -368,11 +370,11 @@ class AppView:
         return {"page": page, "heard": number}
 
     def _answer(self, number: int, message: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            with self.session.guard.lock:
-                return {"reply": number, "value": self.actions.answer(message)}
-        except Exception as error:  # noqa: BLE001 (a request always gets a reply)
-            return {"reply": number, "problem": one_line(f"{type(error).__name__}: {error}", 400)}
+        with self.session.guard.lock:
+            value = attempt(lambda: self.actions.answer(message))
+        if isinstance(value, Exception):  # a request always gets a reply
+            return {"reply": number, "problem": one_line(f"{type(value).__name__}: {value}", 400)}
+        return {"reply": number, "value": value}
 
     def mark_mode(self) -> None:
         """Mark the content of the open mode as changed."""

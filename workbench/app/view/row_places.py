@@ -61,9 +61,9 @@ class RowPlaces:
         with self._view.session.guard.lock:
             if samples is not self._samples:
                 return  # other rows were drawn meanwhile
-            try:
+            if (error := future.exception()) is None:
                 self._map = future.result()
-            except Exception as error:  # noqa: BLE001 (it is shown instead of the map)
+            else:  # shown instead of the map
                 self._problem = one_line(f"{type(error).__name__}: {error}", 300)
 
     def ask_map_state(self) -> dict[str, str]:

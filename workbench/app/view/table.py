@@ -15,17 +15,8 @@ from numpy.typing import NDArray
 
 from workbench.app.session.action import rows_code
 from workbench.app.view.cells import (
-    FieldColumn,
-    IdColumn,
-    LabelColumn,
-    ReasonColumn,
-    ScoreColumn,
-    TableColumn,
-    TagColumn,
-    TextColumn,
-    TextWindow,
-    sorted_rows,
-)
+    FieldColumn, IdColumn, LabelColumn, ReasonColumn, ScoreColumn, TableColumn, TagColumn, TextColumn, TextWindow, sorted_rows,
+)  # fmt: skip
 from workbench.app.view.rail import Change, GradedRows
 from workbench.app.view.reader import reader_data
 from workbench.app.view.texts import Finder, chip_id, chip_text, finder_of, shown_name, title_of, words_finder

@@ -14,6 +14,7 @@ import numpy as np
 
 from workbench.core.grade import ErrorKind
 from workbench.core.thread import StringThread
+from workbench.core.user_functions import attempt
 from workbench.data.row_columns import dicts, turns_of
 from workbench.data.samples.chats import MESSAGE_ROLES, images_of, without_no_answer
 from workbench.data.samples.plain import NotPlainError, plain, text
@@ -194,10 +195,8 @@ def prompt_key(wire: Wire) -> str | None:
 
 def changed(change: Callable[[], T], otherwise: T) -> tuple[T, Exception | None]:
     """A changed row; else a replacement and the error, which may be anything that a user's extractor raises."""
-    try:
-        return change(), None
-    except Exception as error:  # noqa: BLE001 (see above)
-        return otherwise, error
+    result = attempt(change)
+    return (otherwise, result) if isinstance(result, Exception) else (result, None)
 
 
 def _changed_wire(wire: Wire, change: Callable[[StringThread], StringThread]) -> Wire:

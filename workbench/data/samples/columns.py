@@ -28,13 +28,8 @@ from workbench.data.samples.column_errors import listing, no_usable
 from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, plain_name
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
-    PEEKED,
-    Peek,
-    column_by_terms,
-    could_be_read,
-    only_chat,
-    prompt_by_noun,
-)
+    PEEKED, Peek, column_by_terms, could_be_read, only_chat, prompt_by_noun,
+)  # fmt: skip
 
 _LISTS = (
     "completions", "responses", "generations", "samples", "predictions", "summaries", "candidates", "modelOutput", "result",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.core.display_text import encodable, one_line
 from workbench.core.errors import SamplesError
+from workbench.core.user_functions import attempt
 from workbench.data.samples.plain import is_missing
 
 Rows = NDArray[np.intp]
@@ -265,10 +266,9 @@ def is_dask_frame(data: Any) -> bool:
 
 def _computed(compute: Callable[[], Any], refusal: Callable[[str], SamplesError]) -> Any:
     """The result of a user's graph, whose functions may raise anything."""
-    try:
-        return compute()
-    except Exception as error:
-        raise refusal(one_line(f"{type(error).__name__}: {error}")[:300]) from error
+    if isinstance(result := attempt(compute), Exception):
+        raise refusal(one_line(f"{type(result).__name__}: {result}")[:300]) from result
+    return result
 
 
 class DaskColumns:

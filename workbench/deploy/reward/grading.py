@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import background
-from workbench.core.grade import ErrorKind, Grade, GradeError, Skip
+from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
 from workbench.data.samples import Sample
-from workbench.data.samples.cells import changed, prompt_key
+from workbench.data.samples.cells import prompt_key
 from workbench.deploy.reward.trainer_rows import RewardRow
 from workbench.graders.base import Grader
 from workbench.graders.code import SandboxedGrader
@@ -325,11 +325,8 @@ def _row_shown(entry: Entry, row: RewardRow, at: int, fixed: Grades) -> RewardRo
         return None
     if entry.extractor is None:
         return row
-    thread, error = changed(partial(entry.show, row.thread), row.thread)
-    if error is None:
-        return replace(row, thread=thread)
-    if isinstance(error, Skip):
-        fixed.put(at, Grade.skipped(str(error) or None))
-    else:
-        fixed.fail(at, GradeError(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}"))
-    return None
+    shown = entry.shown(row.thread)
+    if isinstance(shown, Grade):
+        fixed.put(at, shown)
+        return None
+    return replace(row, thread=shown)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core.errors import SandboxError
+from workbench.core.user_functions import attempt_async
 from workbench.deploy.reward import Reward
 from workbench.deploy.reward.grading import Early, RewardGrades
 from workbench.deploy.reward.trainer_rows import RewardRow, row_of, with_column
@@ -109,17 +110,16 @@ class _Together:
             request.future.add_done_callback(gone)
 
     async def _run(self, group: list[_ScoringRequest]) -> None:
-        try:
-            rows = [row for request in group for row in request.rows]
+        rows = [row for request in group for row in request.rows]
 
-            def early(outcomes: Outcomes) -> None:
-                _answer(group, outcomes, outcomes.graded.known)
+        def early(outcomes: Outcomes) -> None:
+            _answer(group, outcomes, outcomes.graded.known)
 
-            outcomes = await self._grade(rows, early if len(group) > 1 else None)
-        except Exception as error:  # noqa: BLE001 (raised in the waiting requests)
+        outcomes = await attempt_async(self._grade(rows, early if len(group) > 1 else None))
+        if isinstance(outcomes, Exception):  # raised in the waiting requests
             for request in group:
                 if not request.future.done():
-                    request.future.set_exception(error)
+                    request.future.set_exception(outcomes)
             return
         _answer(group, outcomes, np.ones(len(rows), bool))
 

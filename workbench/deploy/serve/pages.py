@@ -19,6 +19,7 @@ import numpy as np
 from workbench.core.display_text import visible
 from workbench.core.errors import SandboxError
 from workbench.core.grades import Grades
+from workbench.core.user_functions import attempt
 from workbench.deploy.reward.grading import RewardGrades
 from workbench.deploy.reward.trainer_rows import RewardRow
 from workbench.deploy.serve.endpoint import Scoring
@@ -176,10 +177,8 @@ def _ones(entry: Entry, count: int) -> Grades:
 
 def _of_form(call: Callable[[], T]) -> T | None:
     """The result of a form's method on its example; None if it fails, which the form's author has to find."""
-    try:
-        return call()
-    except Exception:  # noqa: BLE001 (a user's form)
-        return None
+    result = attempt(call)
+    return None if isinstance(result, Exception) else result
 
 
 def _answer(form: type[WireForm], rows: Sequence[RewardRow], outcomes: Outcomes, *, graded: bool) -> Example:

@@ -1,6 +1,6 @@
 """A target: a trainer or evaluator that takes graders as one Python file, described in one module.
 
-To add one, write a module here that calls `registering.register_target("name", ...)`: its signature, what it passes of the
+To add one, write a module here that calls `register_target("name", ...)`: its signature, what it passes of the
 conversation, how it represents a missing score, and the lines around the graders (`lines`). The rest is shared.
 """
 

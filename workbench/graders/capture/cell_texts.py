@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.errors import CaptureError
+from workbench.core.user_functions import attempt
 from workbench.graders.capture.source_edit import Definition, definitions, first_line, parsed, statement_text
 from workbench.sandbox.child.fingerprint import code_facts
 
@@ -110,11 +111,12 @@ def _running_shell() -> Any:
 
 
 def _remember(shell: Any, info: Any) -> None:
-    """Record one cell."""
-    try:
-        _recorded(shell.user_global_ns).extend(_texts_of_cell(shell, info.raw_cell, bool(info.store_history)))
-    except Exception:  # noqa: BLE001 (it would appear in the user's notebook; the cell's text is then in linecache)
-        return
+    """Record one cell. An error would appear in the user's notebook; the cell's text is then in linecache."""
+    attempt(
+        lambda: _recorded(shell.user_global_ns).extend(
+            _texts_of_cell(shell, info.raw_cell, bool(info.store_history))
+        )
+    )
 
 
 def _texts_of_cell(shell: Any, raw: str, counted: bool) -> list[CellText]:
@@ -184,13 +186,16 @@ def marimo_cells(namespace: Mapping[str, Any]) -> list[tuple[str, str]]:
     runtime = sys.modules.get("marimo._runtime.context")
     if runtime is None:
         return []
-    try:
+
+    def read() -> list[tuple[str, str]]:
         context = runtime.get_context()
         if context.globals is not namespace:
             return []
         return [(str(cell.cell_id), str(cell.code)) for cell in list(context.graph.cells.values())]
-    except Exception:  # noqa: BLE001 (another marimo version, or not in a notebook: file texts remain)
-        return []
+
+    # In another version of marimo, or outside a notebook, texts of files remain.
+    cells = attempt(read)
+    return [] if isinstance(cells, Exception) else cells
 
 
 def private_names(names: Iterator[str]) -> list[str]:

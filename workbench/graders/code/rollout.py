@@ -24,6 +24,7 @@ from workbench.core.errors import CaptureError
 from workbench.core.files import read_bytes
 from workbench.core.grade import Grade
 from workbench.core.grades import Grades
+from workbench.core.user_functions import attempt_async
 from workbench.data.row_columns import metadata_key
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.plain import plain
@@ -291,12 +292,13 @@ class EnvironmentReward:
         tool = getattr(environment, name, None)
         if name in _OWN or name.startswith("_") or not callable(tool):
             return
-        try:
+
+        async def called() -> None:
             arguments = function.get("arguments")
             given = json.loads(arguments) if isinstance(arguments, str) else arguments
             await _result(tool(**(given or {})))
-        except Exception:  # noqa: BLE001 (the model gets the error of a tool, and the episode continues)
-            return
+
+        await attempt_async(called())  # the model got the error of a tool, and the episode continued
 
 
 async def _result(value: Any) -> Any:

@@ -18,10 +18,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
+from workbench.core.discovery import check_installed
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
-from workbench.core.packages import check_installed
 from workbench.core.user_functions import LateError
 from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.graders.combine.combined import Combined, PerTurn
-from workbench.graders.combine.combining import (
+from workbench.graders.combine.combining_rules import (
     COMBINING_RULES,
     AllPass,
     Assertions,

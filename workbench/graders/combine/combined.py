@@ -16,7 +16,7 @@ from workbench.core.thread import StringThread
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.column_names import is_name_of
 from workbench.graders.base import Grader, from_spec, kind
-from workbench.graders.combine.combining import CombiningRule, Mean
+from workbench.graders.combine.combining_rules import CombiningRule, Mean
 from workbench.graders.combine.entry import Entry, as_entry, check_names, grades_of_one
 from workbench.graders.concurrent_rows import Control
 from workbench.graders.rule_grader import Unscored

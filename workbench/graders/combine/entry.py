@@ -189,7 +189,7 @@ class Entry:
 
     def __dir__(self) -> list[str]:
         """The names that users need: without the steps of a run."""
-        hidden = {"apply", "build", "count", "grade_all", "implied_name", "outcome_of", "show"}
+        hidden = {"apply", "build", "count", "grade_all", "implied_name", "outcome_of", "show", "shown"}
         return [name for name in super().__dir__() if name not in hidden]
 
     @property
@@ -205,14 +205,19 @@ class Entry:
         """Grade one sample inside async code."""
         sample = as_sample(sample)
         if self.extractor is not None:
-            thread, error = changed(partial(self.show, sample.thread), sample.thread)
-            if isinstance(error, Skip):
-                return Grade.skipped(str(error) or None)
-            if error is not None:
-                return Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
-            sample = replace(sample, thread=thread)
+            shown = self.shown(sample.thread)
+            if isinstance(shown, Grade):
+                return shown
+            sample = replace(sample, thread=shown)
         grade = await self.grader.grade(sample)
         return replace(self.apply(grades_of_one(grade))[0], printed=grade.printed)
+
+    def shown(self, thread: StringThread) -> StringThread | Grade:
+        """As `show`, with any error of the extractor as the row's grade: skipped if it raises `Skip`, failed otherwise."""
+        thread, error = changed(partial(self.show, thread), thread)
+        if isinstance(error, Skip):
+            return Grade.skipped(str(error) or None)
+        return thread if error is None else Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}")
 
     def show(self, thread: StringThread) -> StringThread:
         """The thread for the grader: with an extractor, the extracted text is the last assistant message."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from workbench.core.discovery import needed_packages
 from workbench.core.errors import FormatError, WorkbenchError
 from workbench.core.grade import ErrorKind
-from workbench.core.packages import needed_packages
 from workbench.core.thread import StringThread
 from workbench.data.samples import Samples
 from workbench.data.templates import compile as compile_template

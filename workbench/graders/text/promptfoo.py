@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field
 from typing import Any
 
+from workbench.core.discovery import needed_packages
 from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind
-from workbench.core.packages import needed_packages
 from workbench.core.patterns import SECONDS, Pattern, PatternError
 from workbench.core.thread import StringThread
 from workbench.data.samples.plain import plain
@@ -20,7 +20,7 @@ from workbench.graders.portable_rule import PythonBody, refusal
 from workbench.graders.rule_grader import Unscored
 from workbench.graders.rules import markup
 from workbench.graders.rules import promptfoo_assertions as rules
-from workbench.graders.rules.refusals import is_refusal
+from workbench.graders.rules.promptfoo_assertions import is_refusal
 from workbench.graders.rules.structure import strict_json
 from workbench.graders.rules.text import Verdict
 from workbench.graders.structure.json_match import fits, objects, strict_schema

@@ -10,11 +10,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
-from workbench.core.errors import CaptureError, FormatError
+from workbench.core.discovery import check_installed
+from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
-from workbench.core.packages import check_installed
-from workbench.core.user_functions import LateError
+from workbench.core.user_functions import LateError, attempt_async
 from workbench.core.user_processes import ProcessLostError, ProcessPool
 from workbench.data.samples import Sample, Samples
 from workbench.graders.arguments import LIMIT, check_choice, check_time_limit
@@ -46,17 +46,24 @@ async def verified(text: str, expected: str, seconds: float) -> Grade:
     """
     if len(text) > _MAX_CHARACTERS:
         return Grade.failed(ErrorKind.SAMPLE, f"the text has more than {_MAX_CHARACTERS:,} characters")
-    try:
-        score, reason, details = await engine_processes().call((text, expected), seconds)
-    except LateError:
-        return Grade.failed(ErrorKind.TIMEOUT, f"timed out: no result within {seconds:g} s")
-    except ProcessLostError as error:
-        return Grade.failed(ErrorKind.CRASH, f"math-verify's process ended: {error}")
-    except (ValueError, CaptureError, ImportError, TimeoutError) as error:
-        return Grade.failed(ErrorKind.SAMPLE if isinstance(error, ValueError) else ErrorKind.LOAD, str(error))
-    except Exception as error:  # noqa: BLE001 (of the package, which parses any text)
-        return Grade.failed(ErrorKind.RUNTIME, f"math-verify: {type(error).__name__}: {error}"[:300])
+    result = await attempt_async(engine_processes().call((text, expected), seconds))
+    if isinstance(result, Exception):
+        return _failed(result, seconds)
+    score, reason, details = result
     return Grade(score, passed=score >= 1.0, reasoning=reason, metadata=details)
+
+
+def _failed(error: Exception, seconds: float) -> Grade:
+    if isinstance(error, LateError):
+        return Grade.failed(ErrorKind.TIMEOUT, f"timed out: no result within {seconds:g} s")
+    if isinstance(error, ProcessLostError):
+        return Grade.failed(ErrorKind.CRASH, f"math-verify's process ended: {error}")
+    if isinstance(error, ValueError):
+        return Grade.failed(ErrorKind.SAMPLE, str(error))
+    if isinstance(error, ImportError | TimeoutError):
+        return Grade.failed(ErrorKind.LOAD, str(error))
+    # The package parses any text, and may raise anything.
+    return Grade.failed(ErrorKind.RUNTIME, f"math-verify: {type(error).__name__}: {error}"[:300])
 
 
 class _Verifier:

@@ -21,9 +21,9 @@ from workbench.graders.arguments import HANDLING
 from workbench.graders.base import Grader
 from workbench.judges.budget import BudgetError
 from workbench.judges.cache import PendingError
-from workbench.judges.few_shots import check_examples, checked_examples, is_example, show_examples
 from workbench.judges.judge_run import CircuitBreaker, ask, current_run
 from workbench.judges.openai_client import OpenAIClient, is_reasoning_model, provider_client
+from workbench.judges.prompts import check_examples, checked_examples, is_example, show_examples
 from workbench.judges.protocol import (
     ChatClient,
     JudgeServerError,
@@ -69,7 +69,7 @@ class Judge(Grader):
             the server charges by the price table and counts the messages sent.
         extractor: Which text of the thread is judged.
         images: Column with the row's images, which are sent after the text of the request; "" for none. Images in messages
-            are in the column "images". See `judges/images.py` for what a cell may contain.
+            are in the column "images". See `judges/budget.py` for what a cell may contain.
         platform: Whose conventions decide how the request is built and how malformed replies are parsed; one of
             `judges.PLATFORMS`. Under "", the workbench's rules, a reply without JSON, a number outside the range, a
             refusal and a truncated reply are failed grades.

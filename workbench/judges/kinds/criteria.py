@@ -14,9 +14,8 @@ from workbench.data.templates import thread_variables
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
 from workbench.graders.structure.schema import Fault, Schema, plain_schema
-from workbench.judges.few_shots import label_reason
 from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
-from workbench.judges.prompts import check_template_names, prompt, question
+from workbench.judges.prompts import check_template_names, label_reason, prompt, question
 from workbench.judges.protocol import Messages, Reply, check_number, refuse_unless
 from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 

@@ -15,6 +15,7 @@ from workbench.core.errors import FormatError
 from workbench.core.grade import ErrorKind, Grade, GradeError
 from workbench.core.grades import Grades
 from workbench.core.thread import StringThread
+from workbench.core.user_functions import attempt
 from workbench.data.samples import Sample, Samples
 from workbench.data.samples.cells import CellProblem
 from workbench.data.samples.plain import NotPlainError, plain
@@ -275,10 +276,9 @@ class _PairRun:
         return comparisons
 
     async def _pair(self, a: int, b: int) -> PairComparison:
-        try:
-            rival = self._ladder.grader.judged_text(self._samples[b])
-        except Exception as error:  # noqa: BLE001 (an extractor of the user)
-            return PairComparison(a, b, Grade.failed(ErrorKind.SAMPLE, f"{type(error).__name__}: {error}"))
+        rival = attempt(lambda: self._ladder.grader.judged_text(self._samples[b]))  # by a user's extractor
+        if isinstance(rival, Exception):
+            return PairComparison(a, b, Grade.failed(ErrorKind.SAMPLE, f"{type(rival).__name__}: {rival}"))
         grade = await self._compare(self._samples[a], rival)
         self._done += 1
         self._control.progress(min(self._done, len(self._samples)), 0)

@@ -13,10 +13,9 @@ from workbench.data.templates import compile as compile_template
 from workbench.data.templates import thread_variables
 from workbench.data.templates.values import json_text
 from workbench.graders.base import as_sample, kind
-from workbench.judges.few_shots import label_reason
 from workbench.judges.kinds import Judge, json_schema
 from workbench.judges.kinds.rubric import check_scale
-from workbench.judges.prompts import prompt
+from workbench.judges.prompts import label_reason, prompt
 from workbench.judges.protocol import ANSWER_LIMITS, Messages, check_sampling, refuse_unless
 from workbench.judges.verdicts import AnswerError, score_value, verdict_object
 

@@ -21,10 +21,9 @@ from workbench.data.templates.small_dialects import check_names
 from workbench.data.templates.values import MAX_SOURCE, TemplateRunError
 from workbench.graders.arguments import HANDLING, LIMIT
 from workbench.graders.base import as_sample, is_number, kind
-from workbench.judges.few_shots import label_reason
 from workbench.judges.kinds import JSON_OBJECT, Judge, json_schema
 from workbench.judges.openai_client import PROVIDERS, provider_client
-from workbench.judges.prompts import prompt
+from workbench.judges.prompts import label_reason, prompt
 from workbench.judges.protocol import ChatClient, Messages, Reply, check_number, check_setting, refuse_unless
 from workbench.judges.token_odds import LOGPROBS, weighted
 from workbench.judges.verdicts import AnswerError, score_value, verdict_object

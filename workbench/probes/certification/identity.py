@@ -17,6 +17,7 @@ from workbench.analysis.statistics.certification import level_of_look
 from workbench.core.display_text import counted
 from workbench.core.errors import ReportError, WorkbenchError
 from workbench.core.thread import StringThread
+from workbench.core.user_functions import attempt
 from workbench.data.samples import Samples
 from workbench.data.samples.sample import Sample
 from workbench.data.samples.view import digests_of
@@ -290,7 +291,5 @@ def names_of(values: Sequence[str]) -> tuple[str, ...]:
 
 def requests_of(judge: Judge, sample: Sample | StringThread) -> list[Messages]:
     """The requests of a row; none if they cannot be made: the row then fails in the run, with its reason."""
-    try:
-        return judge.questions(sample)
-    except Exception:  # noqa: BLE001 (a prompt or an extractor of the user)
-        return []
+    requests = attempt(lambda: judge.questions(sample))  # by the user's prompt and extractor
+    return [] if isinstance(requests, Exception) else requests

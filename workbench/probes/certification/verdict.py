@@ -15,13 +15,13 @@ from workbench.analysis.statistics.certification import (
     level_of_look,
     more_rows,
     p_reaches,
+    predicted_mean,
     reaches,
     rows_needed,
     supposed_rate,
 )
 from workbench.analysis.statistics.confusion import corrected_rate
 from workbench.analysis.statistics.means import Share
-from workbench.analysis.statistics.prediction import predicted_mean
 from workbench.probes.board import NOT_TRIED
 from workbench.probes.certification.cost import CertificationCost
 from workbench.probes.certification.identity import DEV, EarlierLooks

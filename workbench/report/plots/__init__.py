@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.core.discovery import load_modules, refuse_taken
+from workbench.core.discovery import load_modules, needed_packages, refuse_taken
 from workbench.core.display_text import one_line
 from workbench.core.errors import ReportError
-from workbench.core.packages import needed_packages
 from workbench.report.selection import check_graders
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_checks = sys.modules["_wb_checks"]
 _drive = sys.modules["_wb_drive"]
 _protocol = sys.modules["_wb_protocol"]
 NOT_SCORED = _protocol.NOT_SCORED
@@ -118,13 +119,17 @@ class Calls:
 
     def prepare(self, loading: Any, seconds: float) -> tuple[str, str] | None:
         """Prepare the module for another row if it was used; returns kind and message if that fails."""
-        try:
-            if self._used:
-                with _drive.Alarm(seconds, lambda: 0, missing="the module did not load"):
-                    loading.afresh()
-                self._used = False
-        except BaseException as error:  # noqa: BLE001 (any exception of a module is the result of its row)
+        if not self._used:
+            return None
+
+        def load() -> None:
+            with _drive.Alarm(seconds, lambda: 0, missing="the module did not load"):
+                loading.afresh()
+
+        _, error = _checks.attempted(load)
+        if error is not None:
             return _drive.kind_of(error), f"the module did not load: {_drive.message_of(error)}"
+        self._used = False
         return None
 
     def _reply(

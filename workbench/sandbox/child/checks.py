@@ -7,6 +7,7 @@ take seconds and a gigabyte to compile.
 from __future__ import annotations
 
 import ast
+import contextlib
 import linecache
 import sys
 import time
@@ -70,10 +71,11 @@ class Loading:
 
     def look_for_state(self) -> None:
         """Once checks one to three passed, add warnings on code that makes a score depend on more than its row."""
-        try:
+        # Not a check: the determinism check covers a text that cannot be analysed, such as one nested too deeply.
+        with contextlib.suppress(
+            RecursionError, MemoryError, ValueError, TypeError, LookupError, AttributeError
+        ):
             self.warnings += _determinism.module_warnings(self._tree, getattr(self._definition, "name", None))
-        except Exception:  # noqa: BLE001 (not a check: the determinism check covers a text that cannot be analysed)
-            return
 
     def execute(self) -> bool:
         """Check four."""
@@ -100,15 +102,11 @@ class Loading:
     def check(self, name: str, step: Callable[[], str]) -> bool:
         """Run one check and record its result."""
         start = time.perf_counter()
-        try:
-            message = step()
-            passed = True
-        except CheckFailed as error:
-            message, passed = str(error), False
-        except BaseException as error:  # noqa: BLE001 (any exception of an untrusted module is its result)
-            message, passed = describe(error), False
-        self.results.append((name, passed, message or "", time.perf_counter() - start))
-        return passed
+        message, error = attempted(step)
+        if error is not None:
+            message = str(error) if isinstance(error, CheckFailed) else describe(error)
+        self.results.append((name, error is None, message or "", time.perf_counter() - start))
+        return error is None
 
     def _syntax(self) -> str:
         size = len(self.text.encode("utf-8", "surrogatepass"))
@@ -241,10 +239,16 @@ def describe(error: BaseException) -> str:
 
 def written(write: Callable[[Any], str], value: object, *, otherwise: str) -> str:
     """A value as text, also if an untrusted `__str__` or `__repr__` raises."""
+    text, error = attempted(lambda: write(value))
+    return otherwise if error is not None else text
+
+
+def attempted(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """The result of untrusted code, or its exception of any kind: a `SystemExit` must not end the worker."""
     try:
-        return write(value)
-    except BaseException:  # noqa: BLE001 (see above)
-        return otherwise
+        return call(), None
+    except BaseException as error:  # noqa: BLE001 (see above)
+        return None, error
 
 
 def place(error: BaseException) -> str:

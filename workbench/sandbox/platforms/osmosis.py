@@ -16,7 +16,7 @@ import sys
 import types
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 __all__ = [
@@ -59,10 +59,17 @@ def _fields(cls: type) -> dict[str, Any]:
 
 def _hints(cls: Any) -> dict[str, Any]:
     """Annotations as types, as far as they can be read: a name in quotes may not exist."""
+    names = {**vars(sys.modules.get(cls.__module__, types)), **NAMES}
+    hints, error = _attempted(lambda: typing.get_type_hints(cls, names))
+    return dict.fromkeys(inspect.get_annotations(cls), Any) if error is not None else hints
+
+
+def _attempted(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """The result of a user's code (an annotation, a class's `__init__`), or its exception, which may be any."""
     try:
-        return typing.get_type_hints(cls, {**vars(sys.modules.get(cls.__module__, types)), **NAMES})
-    except Exception:  # noqa: BLE001 (untrusted annotations)
-        return dict.fromkeys(inspect.get_annotations(cls), Any)
+        return call(), None
+    except Exception as error:  # noqa: BLE001 (see above)
+        return None, error
 
 
 def _fitted(value: Any, expected: Any, where: str) -> Any:
@@ -410,8 +417,7 @@ def _part_issues(
     issues = []
     if not inspect.iscoroutinefunction(getattr(cls, method)):
         issues.append((not_async, f"{cls.__name__}.{method} must be async"))
-    try:
-        cls(config)
-    except Exception as error:  # noqa: BLE001 (any exception of an untrusted __init__)
+    _, error = _attempted(lambda: cls(config))
+    if error is not None:
         issues.append((failed, f"{cls.__name__}(config) failed: {type(error).__name__}: {error}"))
     return issues

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workbench.core.discovery import needed_packages
 from workbench.core.errors import FormatError
-from workbench.core.packages import needed_packages
 from workbench.data.extractors import Extractor
 from workbench.formats.frame.wrapping import wrapped
 from workbench.formats.shared import Document, Losses

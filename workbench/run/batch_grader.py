@@ -16,10 +16,9 @@ from workbench.data.samples import Samples
 from workbench.data.samples.parquet_columns import to_frame
 from workbench.graders.combine import CombiningRule, Entry
 from workbench.graders.combine.combined import combine_repeats
-from workbench.judges.judge_run import JudgeRun
 from workbench.report.grades_table import GRADE_COLUMNS, grade_columns
 from workbench.run.cluster import Plan, shared_address
-from workbench.run.part_run import RunSettings, check_ready, open_run_store
+from workbench.run.part_run import RunSettings, open_judge_run, ready_budget
 from workbench.run.whole_run import WholeRun, ending_notes_of
 
 _ADDED = ("status", "score", "passed", "reasoning", "error_kind", "error", "seconds", "tokens", "cost")
@@ -129,10 +128,7 @@ class BatchGrader:
         entries = self._plan.built()
         samples = Samples.of_part(frame, self._columns)
         samples.require_completion()
-        for entry in entries:
-            check_ready(entry, None)
-        with open_run_store(self._settings.store) as store:
-            judge_run = JudgeRun(replies=None if store is None else store.replies)
+        with open_judge_run(self._settings.store, ready_budget(entries, None)) as judge_run:
             run = WholeRun(entries, samples, self._settings, judge_run)
             is_stopped = run.go(lambda _: None)
         if is_stopped:  # the existing grades are known, but the calling loop must stop
