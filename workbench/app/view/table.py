@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from workbench.app.session.action import rows_code
 from workbench.app.view.cells import (
-    FieldColumn, IdColumn, LabelColumn, ReasonColumn, ScoreColumn, TableColumn, TagColumn, TextColumn, TextWindow, sorted_rows,
+    FieldColumn,
+    IdColumn,
+    LabelColumn,
+    ReasonColumn,
+    ScoreColumn,
+    TableColumn,
+    TagColumn,
+    TextColumn,
+    TextWindow,
+    sorted_rows,
 )  # fmt: skip
 from workbench.app.view.rail import Change, GradedRows
 from workbench.app.view.reader import reader_data
@@ -105,8 +114,7 @@ class RowsTable:
         self._columns = {column.key: column for column in self._make_columns(source)}
         rows = source.report.row_numbers(*map(self.resolve, self.where))
         key, descending = self.sort
-        column = self._columns.get(key)
-        by_text = isinstance(column, TextColumn)
+        by_text = isinstance(column := self._columns.get(key), TextColumn)
         self.waits = self._words_are_missing and (bool(self.search) or by_text)
         if self.search and not self.waits:
             found = rows_with_text(row_words(source.report.samples).searched, self.search)

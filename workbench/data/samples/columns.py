@@ -28,7 +28,12 @@ from workbench.data.samples.column_errors import listing, no_usable
 from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, plain_name
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
-    PEEKED, Peek, column_by_terms, could_be_read, only_chat, prompt_by_noun,
+    PEEKED,
+    Peek,
+    column_by_terms,
+    could_be_read,
+    only_chat,
+    prompt_by_noun,
 )  # fmt: skip
 
 _LISTS = (
@@ -38,14 +43,11 @@ _LISTS = (
 """Names of columns of completions that count only if they contain lists of them, or responses of an API."""
 
 _BY_CONTENT: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Any]], bool]]] = {
-    "messages": (
-        ("conversations", "conversation", "contents", "chat", "dialog", "dialogue"),
-        are_conversations,
-    ),
+    "messages": (("conversations", "conversation", "contents", "chat", "dialog", "dialogue"), are_conversations),
     "prompt": (("body", "modelInput"), are_requests),
     "completion": (_LISTS, are_completions),
     "reference": (("labels",), are_texts),
-}
+}  # fmt: skip
 """Role to names that count only if the first cells have the required content, with the check for that content."""
 
 _LONE_CHATS = (
