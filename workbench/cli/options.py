@@ -169,22 +169,27 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 def read_suite(path: Path, options: argparse.Namespace) -> wb.Suite:
     """The suite of a platform's file, or of a module with grade functions; notes on it go to stderr."""
-    with messages_to_stderr(), current_folder_importable():
+    if _is_target(str(path)) and str(Path.cwd()) not in sys.path:
+        sys.path.append(
+            str(Path.cwd())
+        )  # for the whole command: the function may import its neighbours when it is called
+    with messages_to_stderr():
         return wb.read_graders(path, options.format, trust=options.trust, release=options.release)
 
 
-@contextmanager
-def current_folder_importable() -> Iterator[None]:
-    """Add the current folder to the end of the import path, as `python -m` adds it to the start: module:function may name a file there."""
-    folder = str(Path.cwd())
-    is_new = folder not in sys.path and "" not in sys.path
-    if is_new:
-        sys.path.append(folder)
-    try:
-        yield
-    finally:
-        if is_new and folder in sys.path:
-            sys.path.remove(folder)
+def _is_target(text: str) -> bool:
+    """Whether a text names code of the user by its module rather than a file.
+
+    Only then is the current folder on the import path, as with `python -m`: a file that is read must not run code beside it.
+    """
+    module, _, name = text.partition(":")
+    names = [*module.split("."), *name.split(".")]
+    return (
+        ":" in text
+        and all(map(str.isidentifier, names))
+        and not Path(text).exists()
+        and not Path(module).exists()
+    )
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from workbench.probes.board import Board, Pair, as_suite
 from workbench.probes.column_values import of_columns
 from workbench.probes.controlled import controlled, misnamed
 from workbench.probes.entry_changes import entry_changes
+from workbench.probes.near_values import near_values
 from workbench.probes.neutral_changes import neutral_changes
 from workbench.probes.offered_forms import offered_forms
 from workbench.probes.partial_credit import (
@@ -245,7 +246,7 @@ def _probed(plan: _ProbePlan) -> Probe:
 
 _CHANGES = (
     of_columns, controlled, stated_values, small_changes, value_changes, neutral_changes, entry_changes, offered_forms,
-    rules_without_effect,
+    near_values, rules_without_effect,
     misnamed,
 )  # fmt: skip
 """What makes families of changed completions, in the order in which the texts are graded."""

@@ -373,14 +373,24 @@ def test_a_batch_function_of_verl_gets_lists_of_one():
 
 
 def test_an_import_path_may_name_a_file_of_the_current_folder(tmp_path, monkeypatch, capsys):
-    """As for `python -m`; afterwards the folder is not importable."""
+    """As for `python -m`, also for what the function imports when it is called."""
+    (tmp_path / "neighbour_of_folder.py").write_text("REWARD = 1.0\n")
     (tmp_path / "own_reward_of_folder.py").write_text(
-        "def near(completions, **kw):\n    return [1.0 for _ in completions]\n"
+        "def near(completions, **kw):\n    import neighbour_of_folder\n    return [neighbour_of_folder.REWARD for _ in completions]\n"
     )
     (tmp_path / "rows.jsonl").write_text('{"prompt": "q", "completion": "the Elbe"}\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
-    before = list(sys.path)
     assert main(["run", "own_reward_of_folder:near", "rows.jsonl"]) == 0
     assert "near" in capsys.readouterr().out
+
+
+def test_a_file_that_is_read_makes_no_code_beside_it_importable(tmp_path, monkeypatch):
+    """Packages try optional imports: a module of that name beside a file of graders must not run."""
+    (tmp_path / "suite.json").write_text(wb.dumps(wb.Contains()))
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "q", "completion": "a", "reference": "a"}\n')
+    monkeypatch.chdir(tmp_path)
+    before = [one for one in sys.path if one]
+    monkeypatch.setattr(sys, "path", list(before))
+    main(["run", "suite.json", "rows.jsonl"])
     assert sys.path == before

@@ -135,50 +135,46 @@ def _wb_graded(value):
     return _wb_Answer(**note) if value.score is None else _wb_scored(value.score)._replace(**note)
 
 
-def _wb_safely(graded):
-    """A function that never raises: an error of any kind fails only this row and no other."""
+def _wb_answering(grade):
+    """The grader as a function that never raises: an error fails only this row."""
 
     async def answer(thread):
         try:
-            return await graded(thread)
-        except (Exception, SystemExit) as error:  # a grader may raise anything
+            return _wb_scored(await grade(thread))
+        except (Exception, SystemExit) as error:
             return _wb_Answer(failure=f"{type(error).__name__}: {error}")
 
     return answer
 
 
-def _wb_answering(grade):
-    """The grader as a function that never raises."""
-
-    async def graded(thread):
-        return _wb_scored(await grade(thread))
-
-    return _wb_safely(graded)
-
-
 def _wb_answering_in_full(grade):
     """The grader as a function that never raises; it may return a `Grade` or raise `Skip`."""
 
-    async def graded(thread):
+    async def answer(thread):
         try:
             return _wb_graded(await grade(thread))
         except _wb_Skip as skip:
             return _wb_Answer(reason=str(skip))
+        except (Exception, SystemExit) as error:
+            return _wb_Answer(failure=f"{type(error).__name__}: {error}")
 
-    return _wb_safely(graded)
+    return answer
 
 
 def _wb_answering_as(call, grade):
     """A trainer's native function as one that never raises: `call` passes it one row as that trainer does."""
 
-    async def graded(thread):
-        value, read = call(grade, thread)
-        value = read(await value if hasattr(value, "__await__") else value)
-        if value is None:
-            return _wb_Answer(reason="None: no score")
-        return _wb_scored(float(value) if type(value) is bool else value)
+    async def answer(thread):
+        try:
+            value, read = call(grade, thread)
+            value = read(await value if hasattr(value, "__await__") else value)
+            if value is None:
+                return _wb_Answer(reason="None: no score")
+            return _wb_scored(float(value) if type(value) is bool else value)
+        except (Exception, SystemExit) as error:
+            return _wb_Answer(failure=f"{type(error).__name__}: {error}")
 
-    return _wb_safely(graded)
+    return answer
 
 
 def _wb_accepted(grade, given):
@@ -286,7 +282,7 @@ async def _wb_ask(graders, thread_of, *row):
     """Every grader's result for one row, each with its own copy of the thread."""
     try:
         threads = {name: thread_of(*row) for name in graders}
-    except Exception as error:  # of a trainer's row, which may have any form
+    except Exception as error:
         return {name: _wb_Answer(failure=f"{type(error).__name__}: {error}") for name in graders}
     return {name: await answer(threads[name]) for name, answer in graders.items()}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 import sys
 
@@ -152,11 +153,18 @@ def _only_list(tree: ast.Module, name: str) -> list[ast.expr]:
 
 
 def _literal(node: ast.expr) -> float | None:
+    """A finite number; None for any other expression."""
     try:
         value = ast.literal_eval(node)
-    except ValueError:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return number if math.isfinite(number) else None
+
+
+def has_weights(text: str) -> bool:
+    """Whether a script has `reward_weights`, in whatever form."""
+    return re.search(r"\breward_weights\b", text) is not None
 
 
 _FILLING = 'from release 0.17 on Letta substitutes them: set release="0.17" if the file is of such a release'

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.core.errors import FormatError
 from workbench.formats.shared import Reading
 from workbench.formats.shared.parsing import MAX_PYTHON, Node, parse_python
-from workbench.formats.shared.training_code import essential, trainer_weights
+from workbench.formats.shared.training_code import essential, has_weights, trainer_weights
 from workbench.formats.shared.writing import no_grader
 from workbench.formats.targets.module import SETTINGS, compose, decompose
 from workbench.formats.targets.target import ENTRY_SETTINGS, LIMITS, ExportPlan, OwnJudge, Part, Target
@@ -67,6 +67,11 @@ def _weighted(graders: list[FunctionGrader], reading: Reading) -> Suite:
     """The rewards of a script; combined as its trainer does if it has their weights."""
     weights = trainer_weights(reading.text)
     if not weights or not weights.keys() <= {one.name for one in graders}:
+        if len(graders) > 1 and has_weights(reading.text):
+            reading.note(
+                "",
+                "the weights of the trainer were not read, since they are not a list of numbers for these rewards",
+            )
         return Suite(graders)
     reading.note(
         "",

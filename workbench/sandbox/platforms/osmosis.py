@@ -59,8 +59,9 @@ def _fields(cls: type) -> dict[str, Any]:
 
 def _hints(cls: Any) -> dict[str, Any]:
     """Annotations as types, as far as they can be read: a name in quotes may not exist."""
-    names = {**vars(sys.modules.get(cls.__module__, types)), **NAMES}
-    hints, error = _attempted(lambda: typing.get_type_hints(cls, names))
+    hints, error = _attempted(
+        lambda: typing.get_type_hints(cls, {**vars(sys.modules.get(cls.__module__, types)), **NAMES})
+    )
     return dict.fromkeys(inspect.get_annotations(cls), Any) if error is not None else hints
 
 
