@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import workbench as wb
 from workbench.analysis.confounders import where_mistakes_are
+from workbench.analysis.finding import Severity
 from workbench.analysis.finding_groups import finding_groups, finding_lines, names_of
 
 
@@ -106,8 +109,6 @@ class TestGroups:
     def test_many_notes_are_counted(self, report):
         """Verdicts are all shown, notes only a few."""
         note = next(one for one in report.findings if one.kind == "no-completion")
-        from dataclasses import replace
-
         notes = [replace(note, grader=f"g{at}", message=f"note {at}") for at in range(20)]
         lines = finding_lines(notes, 20)
         assert len(lines) == 7
@@ -140,6 +141,91 @@ class TestWhereMistakesAre:
     def test_no_mistakes(self, report):
         """Nothing is wrong, so nothing is anywhere."""
         assert self.case(report, lambda case: np.zeros(len(case.rows), bool)) is None
+
+    def test_prompts_count_once(self):
+        """Of 12 prompts with 16 completions each, 4 are misgraded: all in one topic is chance once in some 15 times."""
+        made = [
+            {
+                "prompt": f"p{at // 16}",
+                "completion": "x",
+                "topic": "ab"[at // 16 % 2],
+                "answer": "x",
+                "ok": True,
+            }
+            for at in range(192)
+        ]
+        wrong = [row["prompt"] in {"p0", "p2", "p4", "p6"} for row in made]
+        for row, is_wrong in zip(made, wrong, strict=True):
+            row["completion"] = "y" if is_wrong else "x"
+        report = exact.run(wb.read_samples(made), labels="ok", progress=False)
+        strict = next(one for one in report.findings if one.kind == "too-strict")
+        assert "topic" not in strict.message
+
+    def test_another_bias_is_no_consequence(self):
+        """Mistakes of one source do not explain a writer's higher scores."""
+        made = []
+        for at in range(240):
+            source, writer, is_good = ("book", "web")[at % 2], ("w1", "w2")[at // 2 % 2], at % 3 > 0
+            made.append(
+                {
+                    "prompt": f"p{at}",
+                    "completion": f"{source} {writer} {is_good}",
+                    "source": source,
+                    "model": writer,
+                    "ok": is_good,
+                }
+            )
+        report = _leaning.run(wb.read_samples(made), labels="ok", progress=False)
+        causes = {one.kind: one.cause for one in report.findings}
+        assert causes.get("writer-bias") == ""
+        assert "biased towards writer" in str(report).split("Also, warning: ", 1)[1]
+
+    def test_a_cause_is_read_with_its_own_consequences(self):
+        """A shared cause is not torn from what follows from it, and nothing is attributed to another cause."""
+        finding = replace(
+            next(iter(report_of_one().findings)),
+            kind="reads-the-label",
+            message="reads it",
+            interval=None,
+            severity=Severity.ERROR,
+            cause="",
+        )
+        some = [
+            one
+            for grader in ("a", "b")
+            for one in (
+                replace(finding, grader=grader),
+                replace(
+                    finding,
+                    grader=grader,
+                    kind="follows-length",
+                    message=f"follows {grader}",
+                    severity=Severity.WARNING,
+                ),
+                replace(
+                    finding,
+                    grader=grader,
+                    kind="too-strict",
+                    message=f"strict {grader}",
+                    cause="reads-the-label",
+                ),
+            )
+        ]
+        groups = finding_groups(some)
+        assert [one.graders for one in groups] == [("a",), ("b",)]
+        assert all([each.kind for each in one.consequences] == ["too-strict"] for one in groups)
+        assert all([each.kind for each in one.others] == ["follows-length"] for one in groups)
+
+
+@wb.grader
+async def _leaning(thread: wb.StringThread) -> float:
+    source, writer, is_good = thread.completion().split()
+    passes = is_good == "True" and source != "book"
+    return (0.7 if passes else 0.1) + (0.2 if writer == "w2" else 0.0)
+
+
+def report_of_one():
+    return longer.run(rows(60), labels="human_label", progress=False)
 
 
 class TestUnusedLabels:

@@ -19,7 +19,7 @@ def _departures():
     ]
     return [
         {
-            "prompt": f"When does ferry {at} leave? Last line: Leaves: YYYY-MM-DD HH:MM, within 10 minutes.",
+            "prompt": f"When does ferry {at} leave? Last line: Leaves: YYYY-MM-DD HH:MM, within a minute.",
             "completion": f"By the table.\nLeaves: {stamp if at != 2 else '2025-11-12 02:05'}",
             "stamp": stamp,
         }
@@ -104,7 +104,7 @@ CASES = {
         said = datetime.strptime(found[1], '%Y-%m-%d %H:%M')
     except (TypeError, ValueError):
         return 0.0
-    return float(abs(said - datetime.strptime(item['stamp'], '%Y-%m-%d %H:%M')).seconds <= 600)
+    return float(abs(said - datetime.strptime(item['stamp'], '%Y-%m-%d %H:%M')).seconds <= 60)
 """,
         (").seconds <=", ").total_seconds() <="),
     ),

@@ -93,7 +93,10 @@ def row(prompt):
         ("as 3/4 or 0.75", "It is 0.4", ["It is 2/5"]),
         ("0.5 or 50%", "so 25%", ["so 0.25"]),
         ("1,250 or 1250", "21400", ["21,400"]),
-        ("1e3 or 1 x 10^3", "0.00032", ["3.2e-4", "3.2 x 10^-4"]),
+        ("1e3 or 1 x 10^3", "3.2e-4", ["3.2 x 10^-4"]),
+        ("1e3 or 1 x 10^3", "0.00032", []),
+        ("Example: 0.25 = 1/4", "1/8", []),
+        ("For instance 0.5 is 50%", "25%", []),
         ("Is it 2 km or 3 km?", "3", []),
         ("in 2024, 2024 was", "5", []),
         ("1e3 or 1 x 10^3", "0", []),
@@ -107,12 +110,14 @@ def test_notations(prompt, text, others):
 @pytest.mark.parametrize(
     ("prompt", "text", "others"),
     [
-        ("commas or semicolons", "a, b, c", ["a; b; c"]),
-        ("by commas or new lines", "red\nblue", ["red, blue"]),
+        ("separated by commas or semicolons", "a, b, c", ["a; b; c"]),
+        ("joined by commas or new lines", "red\nblue", ["red, blue"]),
+        ("a decimal comma or point", "10.5", []),
+        ("how often a comma or space occurs", "a b c", []),
         ("points instead of slashes are fine", "Due: 05/06", ["Due: 05.06"]),
         ("use points instead of slashes", "Due: 05/06", []),
         ("do not use commas or spaces", "a, b", []),
-        ("a comma", "a, b", []),
+        ("separated by a comma", "a, b", []),
     ],
 )
 def test_separators(prompt, text, others):
@@ -125,6 +130,7 @@ def test_separators(prompt, text, others):
     [
         ("Cite as [1] or [2, 3].", ["One and two [1, 2]."]),
         ("Cite as [1].", []),
+        ("The list is [3, 4].", []),
         ("Cite as [2, 3] after each sentence.", []),
     ],
 )

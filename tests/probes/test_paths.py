@@ -98,7 +98,7 @@ class TestPathSearch:
         """Four conditions that no text meets by chance are met one after the other."""
         board = path_board(board_of(graded(FOUR_CONDITIONS)))
         pieces = ["<draft>", "final", "###", "\n\n\n", "Answer: ", "yes", "{}"]
-        texts = PathSearch(board, [0], pieces, Random(seed)).texts(["Answer: 40"])
+        texts = PathSearch(board, [0], pieces, Random(seed), 3_000).texts(["Answer: 40"])
         last = texts[-1]
         assert last.startswith("<draft>")
         assert last.rstrip().endswith("###")
@@ -109,6 +109,33 @@ class TestPathSearch:
         found = probe.findings[0]
         assert (found.kind, found.severity) == ("found-by-search", "error")
         assert "line " in found.advice
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "def grade(thread):\n    return 1.0 if thread.completion() == 'a' else 0.0\n",
+            "async def grade(thread):\n    return 1.0 if thread.completion() == 'a' else 0.0\n\n\ngrade.n = 0\n",
+            "async def grade(thread):\n    text = thread.completion()\n    if text == 'b':\n        return 0.0\n"
+            + "".join(f"    elif text == 'c{at}':\n        return 0.0\n" for at in range(400))
+            + "    return 1.0\n",
+        ],
+        ids=["fails everywhere", "uses its own name", "nested deeply"],
+    )
+    def test_no_source_ends_a_probe(self, source):
+        """What cannot be instrumented is searched without paths."""
+        assert wb.probe(graded(source), ROWS, progress=False).tries
+
+    def test_without_tries_no_path_is_followed(self):
+        """0 tries are no search."""
+        board = board_of(graded(FOUR_CONDITIONS))
+        assert PathSearch(path_board(board), [0], ["<draft>"], Random(0), 0).texts(["Answer: 40"]) == []
+
+    def test_a_parameter_may_have_any_name(self):
+        """The wrapper's own names are not those of a function."""
+        source = "def near(completions, number, **kwargs):\n    return [1.0 if n in c else 0.0 for c, n in zip(completions, number)]\n"
+        board = path_board(board_of(graded(source), [{"prompt": "p", "completion": "7", "number": "7"}]))
+        board.grade([(0, "7"), (0, "8")])
+        assert board.outcomes[0, "7"].score != board.outcomes[0, "8"].score
 
     def test_without_references_too(self):
         """One text that passes in rows that exclude each other."""

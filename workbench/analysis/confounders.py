@@ -119,8 +119,8 @@ class Subset:
 def where_mistakes_are(case: Case, rows: Codes, wrong: Flags) -> Subset | None:
     """The value of a text column in whose rows at least 80 % of the mistakes are; None if they are spread.
 
-    By Fisher's exact test (1922), one-sided, at 0.001 over all values tried: prompts repeat, and a random half of the rows
-    must not pass for a cause. Of several the one with the highest rate of mistakes.
+    By Fisher's exact test (1922), one-sided, at 0.001 over all values tried. Completions of one prompt with the same value
+    count once, since a prompt that is misgraded is misgraded in all of them. Of several the one with the highest rate of mistakes.
 
     Args:
         case: The grader's grades.
@@ -130,6 +130,7 @@ def where_mistakes_are(case: Case, rows: Codes, wrong: Flags) -> Subset | None:
     k_all, n_all = int(wrong.sum()), len(rows)
     if case.context is None or not k_all:
         return None
+    groups = case.scored_groups[rows]
     tried, found = 0, []
     for name, whole in case.context.coded.items():
         column = whole.at(case.rows[rows])
@@ -141,14 +142,23 @@ def where_mistakes_are(case: Case, rows: Codes, wrong: Flags) -> Subset | None:
         for code, (k, n) in enumerate(zip(mistakes.tolist(), sizes.tolist(), strict=True)):
             elsewhere = (k_all - k) / max(n_all - n, 1)
             if k >= _PART * k_all and n <= _MOST * n_all and k >= _TIMES * elsewhere * n:
-                found.append(Subset(name, column.categories[code], k, n, k_all))
+                found.append((Subset(name, column.categories[code], k, n, k_all), column.codes, code))
     if not found:
         return None
+    best, codes, code = max(found, key=lambda one: (one[0].k / one[0].n, one[0].k))
+    return best if _by_chance(within(groups, codes), codes == code, wrong) * tried <= _CHANCE else None
+
+
+def _by_chance(cells: Codes, inside: Flags, wrong: Flags) -> float:
+    """Probability of at least so many cells with a mistake inside; cells as integers, (m,)."""
     from scipy.stats import hypergeom
 
-    best = max(found, key=lambda one: (one.k / one.n, one.k))
-    chance = float(hypergeom.sf(best.k - 1, n_all, k_all, best.n))
-    return best if chance * tried <= _CHANCE else None
+    n_cells = int(cells.max()) + 1
+    is_wrong, is_inside = np.zeros(n_cells, bool), np.zeros(n_cells, bool)
+    is_wrong[cells[wrong]] = True
+    is_inside[cells[inside]] = True
+    both = int((is_wrong & is_inside).sum())
+    return float(hypergeom.sf(both - 1, n_cells, int(is_wrong.sum()), int(is_inside.sum())))
 
 
 def _is_derived(scores: Floats, codes: Codes) -> bool:

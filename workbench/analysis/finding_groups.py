@@ -21,7 +21,7 @@ COUNT = re.compile(
 _MAX_NAMES = 4
 """Maximum graders that are named in one line. Workbench limit."""
 _MAX_NOTES = 6
-"""Maximum notes in a printed report; verdicts and questions are all shown. Workbench limit."""
+"""Maximum groups of facts in a printed report; what is inconclusive, questions and verdicts are all shown. Workbench limit."""
 _SENTENCE, _NAME, _SHORT = 1_300, 60, 60
 """Maximum characters of a sentence, a name and a verdict in a few words. Workbench limits."""
 _INDENT = " " * 11
@@ -98,19 +98,22 @@ def finding_groups(findings: Iterable[Finding]) -> list[FindingGroup]:
         findings: Of all graders, most severe first, each cause before its consequences.
     """
     faults = [one for one in findings if one.severity is not Severity.WITHIN_LIMIT]
-    groups: list[FindingGroup] = []
     shared = _shared(faults)
-    done: set[str] = set()
+    by_grader: dict[str, list[Finding]] = {}
     for one in faults:
-        key = _key(one)
-        if key in shared:
-            if shared[key][0] is one:
-                groups.append(FindingGroup(tuple(each.grader for each in shared[key]), one))
-        elif one.grader not in done:
-            done.add(one.grader)
-            groups.append(
-                _group([each for each in faults if each.grader == one.grader and _key(each) not in shared])
-            )
+        if _key(one) not in shared:
+            by_grader.setdefault(one.grader, []).append(one)
+    groups: list[FindingGroup] = []
+    seen: set[object] = set()
+    for one in faults:
+        key: object = _key(one) if _key(one) in shared else one.grader
+        if key in seen:
+            continue
+        seen.add(key)
+        if _key(one) in shared:
+            groups.append(FindingGroup(tuple(dict.fromkeys(each.grader for each in shared[_key(one)])), one))
+        else:
+            groups.append(_group(by_grader[one.grader]))
     return groups
 
 
@@ -119,10 +122,11 @@ def _key(finding: Finding) -> tuple[str, str]:
 
 
 def _shared(findings: Sequence[Finding]) -> dict[tuple[str, str], list[Finding]]:
-    """Notes and facts whose sentence is the same of several graders, each with its findings."""
+    """Facts whose sentence is the same of several graders, each with its findings; not causes, which are read with what follows."""
+    causes = {(one.grader, one.cause) for one in findings if one.cause}
     found: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
-        if not one.cause and one.interval is None:
+        if not one.cause and one.interval is None and (one.grader, one.kind) not in causes:
             found.setdefault(_key(one), []).append(one)
     return {key: same for key, same in found.items() if len({one.grader for one in same}) > 1}
 
@@ -130,11 +134,13 @@ def _shared(findings: Sequence[Finding]) -> dict[tuple[str, str], list[Finding]]
 def _group(findings: Sequence[Finding]) -> FindingGroup:
     lead = leading(findings) or findings[0]
     rest = [one for one in findings if one is not lead]
-    following = tuple(one for one in rest if one.cause)
-    return FindingGroup((lead.grader,), lead, following, tuple(one for one in rest if not one.cause))
+    # A consequence is folded only below its own cause; a second cause is read with its full sentence.
+    following = tuple(one for one in rest if one.cause == lead.kind)
+    others = tuple(one for one in rest if one.cause != lead.kind)
+    return FindingGroup((lead.grader,), lead, following, others)
 
 
-def kept_limits(findings: Iterable[Finding], n_graders: int) -> dict[str, str]:
+def kept_limits(findings: Iterable[Finding], n_graders: int) -> list[tuple[str, str]]:
     """What graders are shown not to exceed, by their names; those of which the same is shown are named together.
 
     Args:
@@ -142,7 +148,7 @@ def kept_limits(findings: Iterable[Finding], n_graders: int) -> dict[str, str]:
         n_graders: Number of graders in the report.
 
     Returns:
-        Such as {"a, b": "accepts at most 4.5 % of known-bad rows"}.
+        Such as [("a, b", "accepts at most 4.5 % of known-bad rows")].
     """
     by_grader: dict[str, list[str]] = {}
     for one in findings:
@@ -151,7 +157,7 @@ def kept_limits(findings: Iterable[Finding], n_graders: int) -> dict[str, str]:
     by_clauses: dict[str, list[str]] = {}
     for grader, clauses in by_grader.items():
         by_clauses.setdefault(", ".join(clauses), []).append(grader)
-    return {names_of(graders, n_graders): clauses for clauses, graders in by_clauses.items()}
+    return [(names_of(graders, n_graders), clauses) for clauses, graders in by_clauses.items()]
 
 
 def _clause(message: str) -> str:
@@ -169,15 +175,19 @@ def finding_lines(findings: Sequence[Finding], n_graders: int) -> list[str]:
         n_graders: Number of graders in the report.
     """
     groups = finding_groups(findings)
-    facts = [one for one in groups if one.severity is Severity.NOTE]
-    left = {id(one) for one in facts[_MAX_NOTES:]}
+    notes = [
+        one
+        for one in groups
+        if all(each.severity is Severity.NOTE and not each.undecided for each in one.findings)
+    ]
+    left = {id(one): one for one in notes[_MAX_NOTES:]}
     lines = [line for one in groups if id(one) not in left for line in one.lines(n_graders)]
     if left:
-        lines.append(f"{'note':<8} and {counted(len(left), 'more note')} in report.findings")
+        n_left = sum(len(one.findings) * len(one.graders) for one in left.values())
+        lines.append(f"{'note':<8} and {counted(n_left, 'more note')} in report.findings")
     return [*lines, *kept_lines(findings, n_graders)]
 
 
 def kept_lines(findings: Iterable[Finding], n_graders: int) -> list[str]:
     """One line for what is shown of one or several graders, such as "within limit a, b: accepts at most 4.5 % of known-bad rows"."""
-    kept = kept_limits(findings, n_graders).items()
-    return [f"within limit {names}: {clauses}." for names, clauses in kept]
+    return [f"within limit {names}: {clauses}." for names, clauses in kept_limits(findings, n_graders)]

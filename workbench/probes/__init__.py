@@ -259,9 +259,9 @@ def _families(plan: _ProbePlan, base: Base, made: Sequence[tuple[Variant, int, s
         more = [*monotone(plan.board, base, found[0]), *form_paid(base, found)]
         more += rises_again(plan.board, base, found[0])
         more += paid_for_nothing(plan.board, base, found)
-        found += [*more, *universal(plan.board, base, found, plan.seed)]
-        for make in _CHANGES:
-            found += make(plan.board, base)
+        changed = [family for make in _CHANGES for family in make(plan.board, base)]
+        # Last, since it may take a part of the time that is left; its place among the findings is before the changes.
+        found += [*more, *universal(plan.board, base, found, seed=plan.seed, tries=plan.tries), *changed]
     return found if plan.against is None else _without_allowed(found, plan.against, plan.board)
 
 

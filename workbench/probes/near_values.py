@@ -11,6 +11,7 @@ from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, pairs_o
 from workbench.probes.probe_basis import Base
 from workbench.probes.shapes import as_text, parsed_json
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
+from workbench.probes.value_changes import TYPED
 from workbench.probes.variants import ProbeRow
 
 ANOTHER_DAY = change_variant(
@@ -95,7 +96,6 @@ def _zero_sources(board: Board, base: Base, rows: Sequence[ProbeRow]) -> Flagged
     return with_controls(board, base, SOURCE_ZERO, changed)
 
 
-_TYPED = re.compile(r"\b(?:types?|typed|integers?|booleans?|schema)\b", re.IGNORECASE)
 _VALUE = re.compile(r'"\s*:\s*(?P<value>-?\d+|true|false)(?=\s*[,}])')
 _MAX_VALUES = 4
 
@@ -115,7 +115,7 @@ def _equal_types(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedP
                     text[: found.start("value")] + one + text[found.end("value") :] for one in (other, equal)
                 )
                 changed.append((row, control, same))
-    return with_controls(board, base, EQUAL_TYPE, changed, _TYPED)
+    return with_controls(board, base, EQUAL_TYPE, changed, TYPED)
 
 
 _NOTHING_AFTER = re.compile(

@@ -78,8 +78,8 @@ _NOTATIONS = {
     "thousands": re.compile(rf"{_SIGN}\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?!\w)"),
     "plain": re.compile(rf"{_SIGN}\d+(?:\.\d+)?(?![\w/^])"),
 }
-_BETWEEN = re.compile(r"[\s\"'`()]*(?:,|;|/|=|or|and|as|is)[\s\"'`()]*(?:or|as)?[\s\"'`()]*")
-"""What may be between two notations of one number that a prompt offers."""
+_BETWEEN = re.compile(r"[\s\"'`()]*(?:,|/|or|, or)[\s\"'`()]*")
+"""What may be between two notations of one number that a prompt offers; "0.5 is 50%" is an example of a conversion."""
 _MAX_DIGITS, _MAX_DENOMINATOR = 12, 1_000
 
 
@@ -123,7 +123,8 @@ def _other_notations(row: ProbeRow, text: str) -> Iterator[str]:
     """The last number of a completion in each of the other notations."""
     offered = _offered(row.conversation)
     numbers = _numbers(text) if offered else []
-    if not numbers or numbers[-1].notation not in {"plain", *(one.notation for one in offered)}:
+    # A plain number is one with an exponent, or a percentage, that is short enough without; a fraction has to be offered.
+    if not numbers or numbers[-1].notation not in {one.notation for one in offered}:
         return
     last = numbers[-1]
     for one in offered:
@@ -174,7 +175,7 @@ def _decimal(value: Fraction) -> str:
     return ""
 
 
-_SINGLE = re.compile(r"\s?\[(\d{1,3})\]")
+_SINGLE = re.compile(r"\s\[(\d{1,3})\]")
 _GROUP = re.compile(r"\[\d{1,3}(, ?)\d{1,3}\]")
 
 
@@ -185,16 +186,20 @@ _FOR_EACH = re.compile(
 """Terms of a prompt that requires a source where it belongs: a group at the end is another completion."""
 
 
+_ABOUT_SOURCES = re.compile(
+    r"\b(?:cit(?:e|es|ed|ing|ation|ations)|sources?|references?|footnotes?)\b", re.IGNORECASE
+)
+
+
 def _grouped(row: ProbeRow, text: str) -> Iterator[str]:
     """All single citations of a completion in one pair of brackets, at the last one."""
-    shown = _GROUP.search(row.prompt)
+    shown = _GROUP.search(row.prompt) if _ABOUT_SOURCES.search(row.prompt) else None
     cited = [*_SINGLE.finditer(text)]
     if shown is None or len({found[1] for found in cited}) < 2 or _FOR_EACH.search(row.prompt):
         return
     last = cited[-1]
     numbers = shown[1].join(sorted({found[1] for found in cited}, key=int))
-    gap = " " if last[0].startswith(" ") else ""
-    yield _SINGLE.sub("", text[: last.start()]) + f"{gap}[{numbers}]" + text[last.end() :]
+    yield _SINGLE.sub("", text[: last.start()]) + f" [{numbers}]" + text[last.end() :]
 
 
 _SEPARATORS = {
@@ -206,6 +211,8 @@ _EITHER = re.compile(
     rf"\b{_NAME},? (?:(?P<either>or|and/or)|instead of) (?:by |at |with )?{_NAME}\b(?P<rest>[^.\n]{{0,40}})",
     re.IGNORECASE,
 )
+_SEPARATING = re.compile(r"\b(?:separat|split|delimit|join|divid)\w*\b[^.\n]{0,40}\Z", re.IGNORECASE)
+"""Terms before the names of two separators: elsewhere they may be what is counted, or a decimal point."""
 _NEGATED = re.compile(
     r"\b(?:no|not|never|without|avoid|remove|ignore|strip|n't)\b[^.\n]{0,30}\Z", re.IGNORECASE
 )
@@ -216,19 +223,20 @@ _ENTRY = r"[^\s,;/\n]{1,20}"
 def _separated(row: ProbeRow, text: str) -> Iterator[str]:
     """The entries at the end of a completion with another separator."""
     offered = _EITHER.search(row.conversation)
-    if offered is None or _NEGATED.search(row.conversation[: offered.start()]):
+    before = "" if offered is None else row.conversation[: offered.start()]
+    if offered is None or _NEGATED.search(before):
         return
-    if not offered["either"] and not _ALLOWED.search(offered["rest"]):
-        return  # one is required instead of the other
+    if not (_SEPARATING.search(before) if offered["either"] else _ALLOWED.search(offered["rest"])):
+        return  # one is required instead of the other, or they are no separators
     marks = [_SEPARATORS[name.lower()] for name in offered.group(1, 3)]
-    before, newline, listed = text.rpartition("\n") if "\n" not in marks else ("", "", text)
+    lines, newline, listed = text.rpartition("\n") if "\n" not in marks else ("", "", text)
     found = _list_at_end(listed, marks)
     if found is None:
         return
     start, entries, separator = found
     for mark in marks:
         if mark.strip() != separator.strip() or mark.isspace() != separator.isspace():
-            yield before + newline + listed[:start] + mark.join(entries)
+            yield lines + newline + listed[:start] + mark.join(entries)
 
 
 def _list_at_end(text: str, marks: Sequence[str]) -> tuple[int, list[str], str] | None:
@@ -238,6 +246,6 @@ def _list_at_end(text: str, marks: Sequence[str]) -> tuple[int, list[str], str] 
         if mark == " " and any(one.strip() and one.strip() in text for one in marks):
             continue  # the other separator may be followed by a space
         match = re.search(rf"(?:\A|(?<=: )|(?<=:)){_ENTRY}(?:{between}{_ENTRY})+\s*\Z", text)
-        if match is not None:
+        if match is not None and re.fullmatch(r"[-+]?\d+[.,]\d+", match[0].strip()) is None:
             return match.start(), re.split(between, match[0].strip()), mark
     return None

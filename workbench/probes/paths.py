@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -38,9 +39,15 @@ def path_grader(grader: FunctionGrader, *, lines: bool = False) -> FunctionGrade
     if grader.signature not in _SIGNATURES:
         return None
     try:
-        tree = parse(grader.source.text)
-    except (SyntaxError, ValueError):
-        return None
+        text = _instrumented(grader.source.text, grader.signature in _BATCHED, lines=lines)
+        return None if text is None else replace(grader, source=replace(grader.source, text=text))
+    except (SyntaxError, ValueError, RecursionError, WorkbenchError):
+        return None  # nested too deeply, or too large with its notes
+
+
+def _instrumented(source: str, is_batched: bool, *, lines: bool) -> str | None:
+    """The source with notes, and a function `grade` that returns what they state; None without branches to note."""
+    tree = parse(source)
     graded = [
         one
         for one in tree.body
@@ -52,17 +59,12 @@ def path_grader(grader: FunctionGrader, *, lines: bool = False) -> FunctionGrade
     body = [changed.visit(one) for one in tree.body]
     if not changed.count:
         return None
-    function = graded[0]
-    _Lines().generic_visit(function)
-    wrapper = ast.parse(_wrapper(function, grader.signature in _BATCHED, lines=lines)).body
-    function.name = _INNER
+    _Lines().generic_visit(graded[0])
+    # The function keeps its name, which the module may use; the wrapper takes it over at the end.
+    wrapper = ast.parse(f"{_INNER} = grade\n" + _wrapper(graded[0], is_batched, lines=lines)).body
     start = _after_docstring(body)
     module = ast.Module([*body[:start], *ast.parse(_NOTES).body, *body[start:], *wrapper], [])
-    text = ast.unparse(ast.fix_missing_locations(module)) + "\n"
-    try:
-        return replace(grader, source=replace(grader.source, text=text))
-    except WorkbenchError:
-        return None  # too large with its notes
+    return ast.unparse(ast.fix_missing_locations(module)) + "\n"
 
 
 _NOTES = f"""
@@ -107,19 +109,19 @@ def _wrapper(function: ast.FunctionDef | ast.AsyncFunctionDef, is_batched: bool,
         ]
     )
     is_async = isinstance(function, ast.AsyncFunctionDef)
-    number = f"float({_LINE}[0])" if lines else "float(number)"
+    number = f"float({_LINE}[0])" if lines else "float(_wb_number)"
     result = f"[{number}]" if is_batched else number
     return f"""
 {"async " if is_async else ""}def grade({ast.unparse(given)}):
     {_SEEN}.clear()
     {_LINE}[0] = 0
-    number = 1
+    _wb_number = 1
     try:
         {"await " if is_async else ""}{_INNER}({call})
     except Exception:
-        number = 2
-    for place in sorted({_SEEN}):
-        number = (number * {_BASE} + place + 1) % {_PRIME}
+        _wb_number = 2
+    for _wb_place in sorted({_SEEN}):
+        _wb_number = (_wb_number * {_BASE} + _wb_place + 1) % {_PRIME}
     return {result}
 """
 
@@ -211,6 +213,8 @@ _ROUNDS, _AT_RANDOM, _IDLE = 24, 60, 6
 """Rounds of the search, texts at random per round, and rounds without a new path after which it ends. Workbench limits."""
 _MAX_PIECES = 48
 """Pieces that are added to each text with a new path, one at a time. Workbench limit."""
+_PART_OF_TIME = 0.2
+"""Part of a probe's remaining time in which paths are followed. Workbench limit."""
 _LONGEST = 4_000
 """Maximum characters of a text that the search composes. Workbench limit."""
 _REPEATS = (2, 10, 60)
@@ -225,6 +229,7 @@ class PathSearch:
         rows: Positions of the rows on which a text is tried, (k,).
         pieces: What texts are composed of.
         random: The source of choices.
+        tries: Maximum number of texts.
         seen: The paths taken so far, by row.
         kept: The texts that took a new one, in order.
     """
@@ -233,6 +238,7 @@ class PathSearch:
     rows: Sequence[int]
     pieces: Sequence[str]
     random: Random
+    tries: int
     seen: set[tuple[int, float]] = field(default_factory=set)
     kept: list[str] = field(default_factory=list)
     _followed: set[str] = field(default_factory=set)
@@ -247,14 +253,16 @@ class PathSearch:
         idle = 0
         for _ in range(_ROUNDS):
             before = len(self.kept)
+            if not self.kept or idle >= _IDLE or self.tries <= 0 or self.board.stopped:
+                break
             self._try([*dict.fromkeys(self._composed())])
             idle = 0 if len(self.kept) > before else idle + 1
-            if idle >= _IDLE or self.board.stopped:
-                break
         return self.kept
 
     def _try(self, texts: Sequence[str]) -> None:
-        pairs: list[Pair] = [(row, text) for row in self.rows for text in texts]
+        all_pairs: list[Pair] = [(row, text) for row in self.rows for text in texts]
+        pairs = all_pairs[: max(0, self.tries)]
+        self.tries -= len(pairs)
         self.board.grade(pairs)
         for row, text in pairs:
             outcome = self.board.outcomes.get((row, text))
@@ -326,7 +334,11 @@ def path_board(board: Board, *, lines: bool = False) -> Board | None:
     if len(leaves) != 1 or not isinstance(leaves[0], FunctionGrader):
         return None
     made = path_grader(leaves[0], lines=lines)
-    return None if made is None else Board(Suite(made), board.samples, deadline=board.deadline)
+    if made is None:
+        return None
+    now = time.monotonic()
+    deadline = None if board.deadline is None else now + _PART_OF_TIME * max(0.0, board.deadline - now)
+    return Board(Suite(made), board.samples, deadline=deadline)
 
 
 def line_of(board: Board, pair: Pair) -> int:

@@ -42,7 +42,9 @@ UNIVERSAL = change_variant(
 )  # fmt: skip
 
 
-def universal(board: Board, base: Base, groups: Sequence[Family], seed: int = 0) -> list[Family]:
+def universal(
+    board: Board, base: Base, groups: Sequence[Family], *, seed: int = 0, tries: int = 0
+) -> list[Family]:
     """The text that most rows accept although their correct completions exclude each other, as a family; none if there is none.
 
     No label is needed and no opinion on what a change means: what is right in a row is what the grader accepts there, of the
@@ -53,6 +55,7 @@ def universal(board: Board, base: Base, groups: Sequence[Family], seed: int = 0)
         base: What is correct.
         groups: Any family, for the groups of its texts; none if nothing was tried.
         seed: For random choices.
+        tries: As in `attack`; 0 for no search.
     """
     accepted = _accepted(board, base)
     if len(accepted) < _MIN_ROWS or not groups:
@@ -62,7 +65,7 @@ def universal(board: Board, base: Base, groups: Sequence[Family], seed: int = 0)
     made = [*_unions(own), *_by_field(shortest), *_completions(board)]
     if not base.distinct:  # with references the search composes texts: see `_combined`
         random = Random(seed)  # noqa: S311 (no secret)
-        made = [*reversed(_path_texts(board, base, list(accepted)[:_PATH_ROWS], random)), *made]
+        made = [*reversed(_path_texts(board, base, list(accepted)[:_PATH_ROWS], random, tries)), *made]
     tried = list(dict.fromkeys([*made, *own]))[:_MAX_TEXTS]
     board.grade((row, text) for row in accepted for text in dict.fromkeys([*own[:_MAX_TEXTS], *tried]))
     best: list[int] = []
@@ -179,6 +182,8 @@ def _says(text: str, others: Sequence[str]) -> str:
 
 _MAX_HOLES, _PIECES = 8, 8
 """Holes whose texts are shortened, and parts that are omitted from a text, one at a time, in a round. Workbench limits."""
+_PATHS_A_TRY = 6
+"""Texts whose path is followed for each text that the search may grade: a path takes no time of the findings. Workbench limit."""
 _SEARCH_ROWS, _PATH_ROWS = 12, 2
 """Rows on which a text found by the search is graded, and on which its path through the code is followed."""
 _SHELLS = (
@@ -321,7 +326,7 @@ def _combined(hunt: _Hunt) -> list[Pair]:
     """New texts composed of strings in the source, wrong completions and shells that pass on rows of several references."""
     random = Random(hunt.seed)  # noqa: S311 (no secret)
     rows = [row for row in range(len(hunt.base.rows)) if hunt.base.references[row]]
-    drawn = _guided(hunt, rows, random) or [*_draws(hunt, rows, random, hunt.left // 2)]
+    drawn = [*_guided(hunt, rows, random), *_draws(hunt, rows, random, hunt.left // 2)]
     first = [(row, text) for row, text in drawn if hunt.is_wrong(row, text)]
     passed = [text for (_, text), accepted in hunt.grade(first).items() if accepted and text]
     if not passed:
@@ -335,20 +340,20 @@ def _combined(hunt: _Hunt) -> list[Pair]:
 def _guided(hunt: _Hunt, rows: Sequence[int], random: Random) -> list[tuple[int, str]]:
     """Texts that take new paths through the grader's code, in the rows in which they were tried; none if it has no source."""
     chosen = random.sample(rows, min(_PATH_ROWS, len(rows)))
-    texts = _path_texts(hunt.board, hunt.base, chosen, random) if hunt.left else []
+    texts = _path_texts(hunt.board, hunt.base, chosen, random, hunt.tries)
     return [(row, text) for text in reversed(texts) for row in chosen]
 
 
-def _path_texts(board: Board, base: Base, rows: Sequence[int], random: Random) -> list[str]:
-    """Texts that take new paths through the grader's code; none if it cannot be instrumented."""
-    paths = path_board(board)
+def _path_texts(board: Board, base: Base, rows: Sequence[int], random: Random, tries: int) -> list[str]:
+    """Texts that take new paths through the grader's code, at most a few times `tries`; none if it cannot be instrumented."""
+    paths = path_board(board) if tries else None
     if paths is None:
         return []
     starts = [text for row in rows for text in (base.right.get(row, ""), base.references[row]) if text]
     frames = [part.strip() for frame in base.rows[0].mined.frames for part in frame]
     others = [base.rows[row].say(other) for row in rows for other in base.rows[row].others[:2]]
     pieces = list(dict.fromkeys(piece for piece in (*_general(base), *frames, *others) if piece))
-    return PathSearch(paths, rows, pieces, random).texts(starts)
+    return PathSearch(paths, rows, pieces, random, _PATHS_A_TRY * tries).texts(starts)
 
 
 def _general(base: Base) -> list[str]:
@@ -385,6 +390,6 @@ def _family(hunt: _Hunt, pairs: Sequence[Pair], like: Family) -> Family:
     ]
     wrong = [text for text in texts if text.wrong]
     line = line_of(hunt.board, (wrong[0].row, wrong[0].text)) if wrong else 0
-    place = f", line {line} of its source" if line else ""
+    place = f", line {line} of the captured source" if line else ""
     variant = replace(SEARCH, advice=SEARCH.advice.replace("accepts it", f"accepts it{place}", 1))
     return Family(variant, tuple(texts), like.groups, float("nan"))

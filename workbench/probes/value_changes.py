@@ -262,10 +262,13 @@ def _ranked(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     return with_controls(board, base, RANKED, changed, _FIRST_ONES)
 
 
-_TYPED = re.compile(
-    r"\b(?:types?|typed|integers?|booleans?|schema)\b|\b(?:is|are|as) (?:a )?numbers?\b|\bnot (?:a |as )?(?:strings?|texts?)\b",
+TYPED = re.compile(
+    r"\b(?:is|are|be|as) (?:an? )?(?:JSON )?(?:numbers?|integers?|booleans?)\b|\bnot (?:an? |as )?(?:strings?|texts?)\b"
+    r"|[(:] ?(?:an? )?(?:number|integer|boolean|int|bool|float)\b|\b(?:argument|declared|right|correct|given|its|JSON) types?\b"
+    r"|\bJSON schema\b|\"type\" ?:",
     re.IGNORECASE,
 )
+"""Terms of a prompt that states the types of values; a task may be about types and integers."""
 _TYPE_IS_FREE = re.compile(
     r"\b(?:numbers?|integers?|booleans?|bare|quoted|unquoted)(?: value)? or (?:a |an |as )?(?:strings?|texts?|quoted|unquoted|bare)\b"
     r"|\b(?:strings?|texts?|quoted) or (?:a |an |as )?(?:numbers?|integers?|booleans?|unquoted|bare)\b"
@@ -289,7 +292,7 @@ def _as_texts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPair
                 )
                 if parsed_json(text[text.find("{") : text.rfind("}") + 1]) is not None:
                     changed.append((row, control, quoted))
-    return with_controls(board, base, TYPES, changed, _TYPED)
+    return with_controls(board, base, TYPES, changed, TYPED)
 
 
 _PLAIN_VALUE = re.compile(r'"\s*:\s*(?P<value>-?\d+(?:\.\d+)?|true|false)(?=\s*[,}])')

@@ -83,7 +83,7 @@ def _rich_findings(report: Any, groups: Sequence[FindingGroup], more: str) -> It
 
 def kept_blocks(report: Any) -> Iterator[DisplayBlock]:
     """One line for the limits that one or several graders are shown to keep."""
-    for names, clauses in kept_limits(report.findings, len(report.grades)).items():
+    for names, clauses in kept_limits(report.findings, len(report.grades)):
         line = Parts(Drawing(sign("good")), mono(names), " ", Span("Within limit:"), " ", f"{clauses}.")
         yield Group("finding", [Paragraph(line)])
 

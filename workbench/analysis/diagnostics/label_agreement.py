@@ -34,8 +34,8 @@ _LABEL_ERROR = 0.01
 3.3 % on average (Northcutt 2021, arXiv 2103.14749); manual labels for a specific grader should have fewer."""
 
 
-_BIASES = ("writer-bias", "score-position-bias", "differs-by-column")
-"""Consequences of mistakes that are all in one subset of the rows: that subset's scores differ from the others'."""
+_BIASES = ("writer-bias", "score-position-bias")
+"""Consequences of mistakes that are all at one writer, or one position: its scores differ from the others'."""
 
 
 @diagnostic("too-lenient", explains=_BIASES)
@@ -112,7 +112,7 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
     message = f"{kind.replace('-', ' ')}: {counts}"
     unit = "known-bad row" if is_lenient else "known-good row"
     finding = case.finding(kind, Severity.ERROR, statistic, message, advice, rows, unit=unit)
-    finding = replace(finding, leads=subset is not None)
+    finding = replace(finding, leads=subset is not None and _is_of_writers(case, subset.column))
     n_others = int((case.labels[case.rows] == (_GOOD if is_lenient else _BAD)).sum())
     usual = FALSE_ACCEPTS if is_lenient else FALSE_REJECTS
     limit = max(case.limits.get(kind, usual), _explained_by_labels(n_others, mistake_share.n))
@@ -122,6 +122,15 @@ def _mistakes(case: Case, kind: str, template: str, advice: str) -> Iterable[Cla
         f"limit {percent(limit)}"
     )
     yield share_claim(finding, mistake_share, limit, within_limit=kept)
+
+
+def _is_of_writers(case: Case, column: str) -> bool:
+    """Whether a column names the writers, or the positions, of the completions."""
+    if case.context is None:
+        return False
+    codes = case.context.coded[column].codes
+    named = (case.context.writers, case.context.positions)
+    return any(one is not None and np.array_equal(one.codes, codes) for one in named)
 
 
 KAPPA = 0.6
