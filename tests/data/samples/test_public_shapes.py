@@ -873,3 +873,53 @@ class TestEmptyQuestions:
         report = replace(judge, client=client).run([row], progress=False)
         assert report.errors["error_kind"].tolist() == ["sample"]
         assert not client.calls
+
+
+def noted(rows, **mapping):
+    """The samples, with their notes as one text, without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SamplesWarning)
+        samples = wb.read_samples(rows, **mapping)
+    return samples, "\n".join(samples.notes)
+
+
+def test_columns_of_messages_are_those_of_the_last_one_of_the_assistant():
+    rows = [
+        {"conversation_id": name, **turn, "rating": place, "reviewer": f"{name}{place}"}
+        for name in "ab"
+        for place, turn in enumerate(CHAT)
+    ]
+    samples, _ = noted(rows)
+    assert samples.completions() == [A, A]
+    assert list(samples.frame["rating"]) == [1, 1]
+    assert list(samples.frame["reviewer"]) == ["a1", "b1"]
+
+
+def test_a_column_chosen_of_a_pair_keeps_its_name_if_it_is_mapped():
+    row = {"prompt": Q, "response_a": A, "response_b": B, "winner_model_a": 1, "chosen": "model_a"}
+    assert "the file's own column 'chosen' is renamed 'winner'" in noted([row])[1]
+    samples, notes = noted([row], columns={"reference": "chosen"})
+    assert list(samples.references) == ["model_a"] * 2
+    assert "renamed" not in notes
+
+
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        ({"prompt": Q, "user": "alice", "response": A}, "'user'"),
+        ({"prompt": Q, "response": A, "assistant": "gpt-4"}, "'assistant'"),
+        ({"prompt": Q, "output": "a/b.txt", "target": "a/c.txt"}, "names of files"),
+        ({"prompt": Q, "output": "[[A]]", "target": "[[B]]"}, "ratings"),
+    ],
+)
+def test_a_column_of_names_and_completions_like_references_are_not_questioned(row, word):
+    assert word not in noted([row, {**row, "prompt": "2+2?"}])[1]
+
+
+def test_references_that_differ_are_no_classes():
+    """As in translations, of which no completion needs to contain the reference."""
+    rows = [{"input": f"{at}?", "output": f"said {at}", "target": f"wanted {at}"} for at in "abc"]
+    assert "row's reference" not in noted(rows)[1]
+    assert (
+        "no completion contains its row's reference" in noted([{**row, "target": "class"} for row in rows])[1]
+    )

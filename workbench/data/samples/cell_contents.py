@@ -72,6 +72,18 @@ def are_identifiers(cells: Sequence[Any]) -> bool:
     )
 
 
+_MODEL = re.compile(
+    r"(?:[\w.-]+/)?(?:chat)?(?:gpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|phi|grok|palm|o[134])(?:[-_.:@\d].*)?"
+    r"|(?=.*\d)[\w./]+-[\w.@/+:-]+",
+    re.IGNORECASE,
+)
+
+
+def are_models(cells: Sequence[Any]) -> bool:
+    """Whether all cells are names such as those of models: of a known family, or with a hyphen and a digit."""
+    return are_identifiers(cells) and are_all(lambda value: bool(_MODEL.fullmatch(value.strip())), cells)
+
+
 def are_texts(cells: Sequence[Any]) -> bool:
     """Whether all cells are texts."""
     values = [cell for cell in cells if not is_missing(cell)]

@@ -121,6 +121,19 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.casefold())
 
 
+def match_name(candidates: Sequence[str], names: Sequence[str]) -> str | None:
+    """The name that is the first possible of some candidates: exactly, or else by its letters; None if there is none."""
+    exact = next((name for name in candidates if name in names), None)
+    if exact is not None:
+        return exact
+    # Reversed, so that of two names that differ in case the first one is used.
+    for fold in (str.casefold, plain_name):
+        folded = {fold(name): name for name in reversed(names)}
+        if found := next((folded[fold(name)] for name in candidates if fold(name) in folded), None):
+            return found
+    return None
+
+
 _PLAIN = {role: frozenset(map(plain_name, names)) for role, names in ROLES.items()}
 
 

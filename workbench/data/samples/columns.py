@@ -14,10 +14,7 @@ from workbench.data.samples.cell_contents import (
     are_chats,
     are_completions,
     are_conversations,
-    are_identifiers,
     are_lists_of_texts,
-    are_numbers,
-    are_records,
     are_requests,
     are_texts,
     are_user_turns,
@@ -25,7 +22,7 @@ from workbench.data.samples.cell_contents import (
     are_wrapped,
 )
 from workbench.data.samples.column_errors import listing, no_usable
-from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, plain_name
+from workbench.data.samples.column_names import ROLES, USABLE, VERDICT_NAMES, match_name, plain_name
 from workbench.data.samples.plain import is_missing
 from workbench.data.samples.proposals import (
     PEEKED,
@@ -35,6 +32,7 @@ from workbench.data.samples.proposals import (
     only_chat,
     prompt_by_noun,
 )  # fmt: skip
+from workbench.data.samples.uncertain_readings import drop_other_things
 
 _LISTS = (
     "completions", "responses", "generations", "samples", "predictions", "summaries", "candidates", "modelOutput", "result",
@@ -61,7 +59,7 @@ _LONE_PROMPTS = ("context_messages", "context", "chat_history", "conversation_hi
 
 _BESIDE_ANSWER = frozenset({
     "groundtruth", "groundtruths", "groundtruthanswer", "expectedanswer", "goldanswer", "goldenanswer", "referenceanswer",
-    "expectedoutput", "expectedresponse", "correctanswer", "bestanswer",
+    "expectedoutput", "expectedresponse", "correctanswer", "bestanswer", "expected",
 })  # fmt: skip
 """References next to which a column `answer` contains the model's completions."""
 
@@ -130,7 +128,7 @@ def recognise(
     _check_mapping(mapping, names, source)
     mapped = {name for role, name in mapping.items() if name is not None and role not in _SHAREABLE}
     free = [name for name in names if name not in mapped and not _is_statement(name, names)]
-    matched = {role: mapping[role] if role in mapping else _match(ROLES[role], free) for role in ROLES}
+    matched = {role: mapping[role] if role in mapping else match_name(ROLES[role], free) for role in ROLES}
     if peek is not None and "messages" not in mapping:
         matched["messages"] = _filled(matched["messages"], peek)
     if peek is not None and "metadata" not in mapping and matched["metadata"]:
@@ -188,7 +186,7 @@ def _match_by_content(
     for role, (candidates, is_fitting) in _BY_CONTENT.items():
         if role in mapping or matched[role]:
             continue
-        name = _match(candidates, free)
+        name = match_name(candidates, free)
         if name is None or not is_fitting(peek(name)):
             continue
         if plain_name(name) == "candidates" and _may_be_options(matched, peek(name)):
@@ -196,53 +194,18 @@ def _match_by_content(
         # Texts without roles are turns only if no other columns have the prompt and the completion.
         if role != "messages" or are_chats(peek(name)) or not (matched["prompt"] and matched["completion"]):
             matched[role] = name
-    _drop_other_things(matched, mapping, free, peek)
+    drop_other_things(matched, mapping, free, peek)
     _match_lone(matched, mapping, free, peek)
     if "reference" not in mapping and not matched["reference"]:
         others = [name for name in free if name != matched["completion"]]
         matched["reference"] = column_by_terms("reference", others, peek)
     if "reference" not in mapping and (label := verdict_column(matched, peek)):
-        matched["reference"] = _match(ROLES["reference"], [name for name in free if name != label])
+        matched["reference"] = match_name(ROLES["reference"], [name for name in free if name != label])
 
 
 def _may_be_options(matched: Mapping[str, str | None], cells: Sequence[Any]) -> bool:
     """Whether lists of texts may be options, of which one is right: no column has a prompt."""
     return not matched["prompt"] and not matched["messages"] and are_lists_of_texts(cells)
-
-
-def _drop_other_things(
-    matched: dict[str, str | None], mapping: Mapping[str, str | None], free: Sequence[str], peek: Peek
-) -> None:
-    """Take the next column of a role instead of one whose cells are something else."""
-    for role in ("system", "prompt", "completion"):
-        if role not in mapping and (other := _other_thing(role, matched, peek)):
-            matched[role] = _match(ROLES[role], [name for name in free if name != other])
-    if "prompt" not in mapping and (name := matched["prompt"]) and are_identifiers(peek(name)):
-        # The name of a prompt's version, next to what it was filled with.
-        filled = _match(ROLES["prompt"], [one for one in free if one != name])
-        is_prose = filled is not None and are_texts(peek(filled)) and not are_identifiers(peek(filled))
-        matched["prompt"] = filled if is_prose else name
-
-
-def _other_thing(role: str, matched: Mapping[str, str | None], peek: Peek) -> str:
-    """The column of a role whose cells are something else, by its name; "" for any other column.
-
-    `user` may be an account or its name, `assistant` and `system` the name of a model, `generation` a number.
-    """
-    name = matched[role]
-    plain = "" if name is None else plain_name(name)
-    if name is None or plain not in ("user", "assistant", "system", "generation"):
-        return ""
-    cells = peek(name)
-    if plain == "user" and are_records(cells):
-        return name
-    if plain == "generation":
-        return name if are_numbers(cells) else ""
-    are_turns = {plain_name(matched["prompt"] or ""), plain_name(matched["completion"] or "")} >= {
-        "user",
-        "assistant",
-    }
-    return name if not are_turns and are_identifiers(cells) else ""
 
 
 def _match_lone(
@@ -265,12 +228,12 @@ def _match_lone(
     answer = answer or _result_of_prompt(matched, free, peek) or column_by_terms("completion", free, peek)
     if answer is not None:
         matched["completion"] = answer
-        matched["reference"] = _match(ROLES["reference"], [name for name in free if name != answer])
+        matched["reference"] = match_name(ROLES["reference"], [name for name in free if name != answer])
 
 
 def _lone_prompt(names: Sequence[str], peek: Peek) -> str | None:
     """The column of turns before the completion: by its name, or the only conversation that ends with the user's turn."""
-    found = _match(_LONE_PROMPTS, names)
+    found = match_name(_LONE_PROMPTS, names)
     if found is not None and _is_asked(peek(found), is_named=found == "history"):
         return found
     return only_chat(names, peek, is_prompt=True)
@@ -284,7 +247,7 @@ def _lone_request(names: Sequence[str], peek: Peek) -> str | None:
 
 def _lone_context(names: Sequence[str], peek: Peek) -> str | None:
     """The column `context` of texts: what the model got, if no other column is the prompt."""
-    found = _match(("context",), names)
+    found = match_name(("context",), names)
     return found if found is not None and are_texts(peek(found)) else None
 
 
@@ -295,7 +258,7 @@ def _is_asked(cells: Sequence[Any], *, is_named: bool) -> bool:
 
 def _lone_chat(name: str, names: Sequence[str], peek: Peek) -> str | None:
     """The column of a name, if it contains messages; texts as turns count for `data` and `history`."""
-    found = _match((name,), names)
+    found = match_name((name,), names)
     has_candidates = any(plain_name(other) in LISTED_NAMES for other in names)
     is_fitting = are_conversations if name in ("data", "history") and not has_candidates else are_chats
     return found if found is not None and is_fitting(peek(found)) else None
@@ -319,9 +282,9 @@ def _answer_beside_reference(
 
 def _result_of_prompt(matched: Mapping[str, str | None], names: Sequence[str], peek: Peek) -> str | None:
     """The column `pred`, or next to a prompt `result`, `reply` or `bot`, if its cells are texts other than ids, numbers and verdicts."""
-    found = _match(("pred",), names)
+    found = match_name(("pred",), names)
     if found is None and (matched["prompt"] or matched["instruction"]):
-        found = _match(("result", "reply", "bot"), names)
+        found = match_name(("result", "reply", "bot"), names)
     if found is None:
         return None
     if are_wrapped(peek(found)):
@@ -334,7 +297,7 @@ def _result_of_prompt(matched: Mapping[str, str | None], names: Sequence[str], p
 def _solution_of_task(matched: Mapping[str, str | None], names: Sequence[str], peek: Peek) -> str | None:
     """The column `solution` of rows with the id of a task and without its prompt: a sample of a model."""
     is_sample = "task_id" in names and not matched["prompt"] and not matched["instruction"]
-    found = _match(("solution",), names) if is_sample else None
+    found = match_name(("solution",), names) if is_sample else None
     return found if found is not None and are_texts(peek(found)) else None
 
 
@@ -398,18 +361,6 @@ def check_names(columns: Sequence[Any], source: str = "") -> list[str]:
             hint="rename or drop one of them",
         )
     return names
-
-
-def _match(candidates: Sequence[str], names: Sequence[str]) -> str | None:
-    exact = next((name for name in candidates if name in names), None)
-    if exact is not None:
-        return exact
-    # Reversed, so that of two names that differ in case the first one is used.
-    for fold in (str.casefold, plain_name):
-        folded = {fold(name): name for name in reversed(names)}
-        if found := next((folded[fold(name)] for name in candidates if fold(name) in folded), None):
-            return found
-    return None
 
 
 def _check_mapping(mapping: Mapping[str, str | None], names: Sequence[str], source: str) -> None:

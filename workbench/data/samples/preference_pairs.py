@@ -65,13 +65,18 @@ def without_pairs(
     result = repeated(loaded, frame, rows)
     own = result.frame
     assert isinstance(own, pd.DataFrame)
+    moved = ""
     own, renamed = _with_sides(own.drop(columns=list(pair)), pair)
     if (
         "chosen" in own.columns
         and "winner" not in own.columns
+        and "chosen" not in columns.values()
         and any(first is not None for first, _ in verdicts)
     ):
-        own = own.rename(columns={"chosen": "winner"})
+        own, moved = (
+            own.rename(columns={"chosen": "winner"}),
+            "; the file's own column 'chosen' is renamed 'winner'",
+        )
     if any(name in renamed for name in columns.values()):
         own = own.rename(columns={new: old for old, new in renamed.items()})
     flag = next(
@@ -84,7 +89,7 @@ def without_pairs(
     if groups is not None:
         own["group"] = np.repeat(np.array(groups, object), 2)
     known = sum(first is not None for first, _ in verdicts)
-    return replace(result, frame=own), (_pair_note(pair, len(frame), known, flag),)
+    return replace(result, frame=own), (_pair_note(pair, len(frame), known, flag) + moved,)
 
 
 _FLAGS = ("chosen", "is_chosen", "side_is_chosen", "this_side_is_chosen", "this_side_of_the_pair_is_chosen")

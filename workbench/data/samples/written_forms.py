@@ -241,7 +241,7 @@ _MUCH = 2
 def _with_joined_pieces(
     frame: pd.DataFrame, columns: Mapping[str, str | None]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The rows with the pieces of a streamed text joined: short texts of which only some begin with a blank, or of which some end with one."""
+    """The rows with the pieces of a streamed text joined: short texts of which only some begin with a blank, or of which most end with one."""
     name = _roles(frame, columns).get("completion")
     if name is None or not all(map(_listed, frame[name].head(PEEKED))):
         return frame, []
@@ -250,7 +250,7 @@ def _with_joined_pieces(
     if not later or not all(cells) or not all(isinstance(piece, str) for cell in cells for piece in cell):
         return frame, []
     starts = {piece[:1].isspace() for piece in later}
-    is_open = any(piece.endswith(" ") for cell in cells for piece in cell[:-1])
+    is_open = all(map(_has_open_pieces, cells))
     if (
         (len(starts) < 2 and not is_open)
         or sum(map(len, later)) > _MAX_PIECE * len(later)
@@ -263,6 +263,12 @@ def _with_joined_pieces(
         f"{mapping_text({'completion': name})}"
     )
     return frame.assign(**{name: joined}), [note]
+
+
+def _has_open_pieces(cell: Sequence[str]) -> bool:
+    """Whether most pieces before the last one end with a blank, and none repeats, as samples of a short text do."""
+    ends = sum(piece.endswith(" ") for piece in cell[:-1])
+    return len(cell) == len(set(cell)) and (len(cell) == 1 or ends * 2 > len(cell) - 1)
 
 
 def _with_responses(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> tuple[pd.DataFrame, list[str]]:

@@ -30,7 +30,9 @@ _DECLARED = re.compile(r"sep=(.)\r?\n")
 @reader(".tsv", example=b"prompt\tcompletion\n2+2?\t4\n")
 @reader(".csv", example=b"prompt,completion\n2+2?,4\n")
 def read_delimited(file: SourceFile) -> Loaded:
-    """Every cell as literal text, so that "04" stays "04" and "None" stays "None"; a cell that is empty, or a formula's error, is missing.
+    """Every cell as literal text, so that "04" stays "04" and "None" stays "None"; a cell that is empty is missing.
+
+    So is the error of a formula, in a column whose other cells are numbers.
 
     The separator is the one of the header (comma, semicolon, tab, vertical bar), or that of a first line `sep=;`.
     """
@@ -48,29 +50,46 @@ def read_delimited(file: SourceFile) -> Loaded:
                 "the file is empty", where=str(file.path), found="0 rows", expected="a line of column names"
             )
         place = header_place([record for _, record in first])
-        names, rows, lines, errors = first[place][1], [], [], 0
+        names, rows, lines = first[place][1], [], []
         records = chain(first[place + 1 :], records)
         for line, record in records:
             if len(record) != len(names):
                 raise _ragged(file.path, line, len(record), names, (separator, first[place][0]))
-            rows.append([None if cell in _NO_CELL else cell for cell in record])
-            errors += sum(cell in _ERRORS for cell in record)
+            rows.append([cell or None for cell in record])
             lines.append(line)
     empty = [at for at, name in enumerate(names) if not name.strip() and all(row[at] is None for row in rows)]
     if empty:  # separators at the end of each line
         kept = [at for at in range(len(names)) if at not in empty]
         names, rows = [names[at] for at in kept], [[row[at] for at in kept] for row in rows]
     rows, lines, notes = _without_headers(names, rows, lines)
-    of_errors = (
-        f"read {counted(errors, 'cell')} with an error of a spreadsheet, such as '#N/A', as missing",
-    )
-    notes = (*above_header(place), *notes, *(of_errors if errors else ()))
+    notes = (*above_header(place), *notes, *_without_errors(names, rows))
     return Loaded(pd.DataFrame(rows, columns=pd.Index(names, dtype=object), dtype=object), lines, notes=notes)
 
 
 _ERRORS = frozenset({"#DIV/0!", "#ERROR!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"})
 """What spreadsheets write for cells whose formula failed."""
-_NO_CELL = _ERRORS | {""}
+_NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s*%?\s*")
+
+
+def _without_errors(names: Sequence[str], rows: list[list[str | None]]) -> Iterator[str]:
+    """Make the errors of formulas missing in columns whose other cells are numbers; a note on these columns."""
+    found, errors = [], 0
+    for at, name in enumerate(names):
+        wrong = [row for row in rows if row[at] in _ERRORS]
+        if not wrong:
+            continue
+        others = [cell for row in rows if (cell := row[at]) is not None and cell not in _ERRORS]
+        if others and all(map(_NUMBER.fullmatch, others)):
+            found.append(repr(name))
+            errors += len(wrong)
+            for row in wrong:
+                row[at] = None
+    if found:
+        yield (
+            f"read {counted(errors, 'cell')} with an error of a spreadsheet, such as '#N/A', as missing, in columns of numbers: "
+            f"{', '.join(found)}"
+        )
+
 
 MAX_ABOVE = 10
 """Maximum lines above the header."""

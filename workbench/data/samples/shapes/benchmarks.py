@@ -35,9 +35,10 @@ def _with_accepted(_: Sequence[str], rows: Sequence[Row]) -> bool:
 
 
 @shape(
-    "RULER prompts", "index", "input", "outputs", "length", fits=lambda names, rows: _with_accepted(names, rows) and "pred" not in names,
-    example={"index": 0, "input": "2+2?", "outputs": ["4"], "length": 4096},
-    no_completions="read the predictions of a model: pred/NAME.jsonl, with a column 'pred'",
+    "RULER prompts", "index", "input", "outputs", "length", "length_w_model_temp|answer_prefix|others|truncation",
+    fits=lambda names, rows: _with_accepted(names, rows) and "pred" not in names,
+    example={"index": 0, "input": "2+2?", "outputs": ["4"], "length": 4096, "length_w_model_temp": 4200, "answer_prefix": "Answer:"},
+    no_completions="its outputs are references; read the predictions of a model: pred/NAME.jsonl, with a column 'pred'",
 )  # fmt: skip
 def ruler_prompt(row: Row) -> ShapedRow:
     """A prompt with its accepted texts."""
@@ -113,8 +114,23 @@ def _text_of_turn(said: Any) -> Any:
     return at(said, "text") if isinstance(said, Mapping) else said
 
 
+_ENTRIES = frozenset({"attempt", "init", "start_run setup", "digest", "eval", "completion"})
+"""Types of the entries of garak's report."""
+
+
+def _are_entries(_: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether rows are entries of garak's report: of known types, with the outputs of a probe in each attempt."""
+    kinds = {str(row.get("entry_type")) for row in rows}
+    attempts = [row for row in rows if row.get("entry_type") == "attempt"]
+    return (
+        kinds <= _ENTRIES
+        and bool(kinds & {"attempt", "start_run setup"})
+        and all("probe_classname" in row and "outputs" in row for row in attempts)
+    )
+
+
 @shape(
-    "garak attempts", "entry_type", "prompt|entry_type", "outputs|entry_type", "probe_classname|entry_type",
+    "garak attempts", "entry_type", fits=_are_entries,
     example={"entry_type": "attempt", "uuid": "u", "status": 2, "probe_classname": "p", "prompt": "2+2?", "outputs": ["4"], "detector_results": {"d": [0.0]}},
     left="entries other than attempts", takes="a row per output of an attempt, with its score of each detector as an old grader",
 )  # fmt: skip

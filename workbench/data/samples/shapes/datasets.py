@@ -176,8 +176,10 @@ def _by_conversation(rows: list[Row]) -> list[Row]:
     takes="a row per conversation: by conversation_id or the like, or else from one system prompt to the next",
 )  # fmt: skip
 def conversation(row: Row) -> ShapedRow:
-    """A conversation whose messages were rows."""
+    """A conversation whose messages were rows; further columns are those of the assistant's last message."""
+    said = [one for one in row["messages"] if _is_assistant(one)]
     return ShapedRow(
+        columns=without(said[-1], *_ABOUT_MESSAGES) if said else {},
         messages=[
             {
                 "role": first_of(one, *_SPEAKER),
@@ -190,16 +192,25 @@ def conversation(row: Row) -> ShapedRow:
     )
 
 
+def _is_assistant(message: Row) -> bool:
+    turns = chat_of({"role": first_of(message, *_SPEAKER), "content": first_of(message, *_SAID)})
+    return any(turn.get("role") == "assistant" for turn in turns or ())
+
+
+def _place(turn: Row) -> int:
+    """The number of a turn; -1 if it has none."""
+    number = turn.get("turn")
+    return number if isinstance(number, int) else -1
+
+
 def _alternatives(row: Row) -> tuple[list[Row], list[Row]]:
     """The turns before the last one, of which only the chosen ones count, and the replies to the last one."""
     turns = objects(row["conversation_history"])
-    last = max((at(one, "turn", 0) for one in turns if one.get("role") == "model"), default=0)
+    last = max((_place(one) for one in turns if one.get("role") == "model"), default=0)
     before = [
-        one
-        for one in turns
-        if one.get("role") != "model" or (at(one, "turn", 0) < last and one.get("if_chosen"))
+        one for one in turns if one.get("role") != "model" or (_place(one) < last and one.get("if_chosen"))
     ]
-    return before, [one for one in turns if one.get("role") == "model" and at(one, "turn", 0) == last]
+    return before, [one for one in turns if one.get("role") == "model" and _place(one) == last]
 
 
 @shape(

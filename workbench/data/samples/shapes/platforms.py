@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.data.row_columns import REFERENCE_NAMES
+from workbench.data.samples.column_names import is_name_of
 from workbench.data.samples.envelopes import TEXT_LISTS, texts_of
 from workbench.data.samples.shapes import (
     Row,
@@ -236,8 +237,17 @@ def _azure_scores(evaluator: str, cells: Row) -> dict[str, Score]:
     return found
 
 
+def _are_instances(names: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Whether instances are objects, or no other column is a prompt or a completion by its name."""
+    instances = [from_json(row["instance"]) for row in rows if "instance" in row]
+    others = [name for name in names if name not in ("instance", "prediction", "predictions")]
+    return all(isinstance(one, Mapping) for one in instances) or not any(
+        is_name_of(role, name) for name in others for role in ("messages", "prompt", "completion")
+    )
+
+
 @shape(
-    "Vertex AI batch predictions", "instance", "prediction|predictions|predictions.0",
+    "Vertex AI batch predictions", "instance", "prediction|predictions|predictions.0", fits=_are_instances,
     example={"instance": {"content": "2+2?"}, "predictions": [{"content": "4", "safetyAttributes": {"blocked": False}}], "status": ""},
     takes="prompt from instance, a completion per prediction",
 )  # fmt: skip
