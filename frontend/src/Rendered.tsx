@@ -94,11 +94,13 @@ function parsed(text: string): object | null {
 type Fields = Record<string, unknown>;
 type Calls = { said: string; calls: { name: string; given: string }[] };
 
-/** The tool calls of a message or a list of calls, in the forms of OpenAI, Anthropic and plain `name` with `arguments`; null if any of it is not one. */
+const only = (value: object, ...keys: string[]) => Object.keys(value).every((key) => keys.includes(key));
+
+/** The tool calls of a message or a list of calls, in the forms of OpenAI, Anthropic and plain `name` with `arguments`; null if any of it is not one, or would not be shown. */
 function callsIn(value: object): Calls | null {
-  const { tool_calls: listed, content } = value as Fields;
-  const known = Object.keys(value).every((key) => ["role", "content", "tool_calls", "refusal"].includes(key));
-  const all = Array.isArray(listed) && known ? listed : Array.isArray(value) ? value : [value];
+  const { tool_calls: listed, content, refusal } = value as Fields;
+  const shown = only(value, "role", "content", "tool_calls", "refusal") && typeof (content ?? "") === "string" && !refusal;
+  const all = Array.isArray(listed) && shown ? listed : Array.isArray(value) ? value : [value];
   const calls = all.map(call);
   if (!calls.length || calls.some((one) => !one)) return null;
   return { said: typeof content === "string" && all === listed ? content : "", calls: calls as Calls["calls"] };
@@ -106,9 +108,15 @@ function callsIn(value: object): Calls | null {
 
 function call(value: unknown): Calls["calls"][number] | null {
   if (typeof value !== "object" || value === null) return null;
-  const inside = ((value as Fields).function ?? value) as Fields;
-  const given = inside.arguments ?? ((value as Fields).type === "tool_use" ? inside.input : undefined);
-  if (typeof inside.name !== "string" || given === undefined) return null;
+  const { type, id, function: called } = value as Fields;
+  const inside = (called ?? value) as Fields;
+  const field = type === "tool_use" ? "input" : "arguments";
+  const given = inside[field];
+  if (typeof inside.name !== "string" || given === undefined || given === null) return null;
+  // With another field it is a completion in JSON, of which nothing may be left out.
+  const own = inside === value ? ["name", field] : ["function"];
+  if (!only(value, "id", "type", "index", ...own) || (inside !== value && !only(inside, "name", field))) return null;
+  if (!["function", "function_call", "tool_use"].includes((type ?? "function") as string) || typeof (id ?? "") !== "string") return null;
   const read = typeof given === "string" ? parsed(given) : given;
   return { name: inside.name, given: typeof read === "object" && read ? JSON.stringify(read, null, 2) : String(given) };
 }

@@ -62,6 +62,29 @@ describe("a rendered text", () => {
     expect(drawn('{"total": 3, "tool_calls": [{"name": "add", "arguments": {}}]}').querySelector(".json")).not.toBeNull();
   });
 
+  it.each([
+    '{"name": "Ann", "arguments": "pro and con", "verdict": "accept"}',
+    '{"name": "Ann", "arguments": "pro and con", "id": 7}',
+    '{"type": "person", "name": "Ann", "arguments": "pro and con"}',
+    '{"name": "Ann", "arguments": "pro", "input": "con"}',
+    '{"name": "Ann", "function": {"name": "add", "arguments": "{}"}}',
+    '{"function": {"name": "add", "arguments": "{}", "note": "why"}}',
+    '[{"type": "tool_use", "id": "1", "name": "add", "input": {}, "note": "why"}]',
+    '{"content": [{"type": "text", "text": "I refuse"}], "tool_calls": [{"name": "add", "arguments": {}}]}',
+    '{"refusal": "I cannot", "tool_calls": [{"name": "add", "arguments": {}}]}',
+    '{"content": {"text": "I refuse"}, "tool_calls": [{"name": "add", "arguments": {}}]}',
+  ])("is JSON if a field would not be shown with the call: %s", (text) => {
+    const root = drawn(text);
+    expect(root.querySelector(".called")).toBeNull();
+    expect(JSON.parse(root.querySelector(".json")?.textContent ?? "")).toEqual(JSON.parse(text));
+  });
+
+  it.each(["null", '""'])("shows calls of a message whose refusal and content are %s", (empty) => {
+    const call = '{"index": 0, "id": "1", "type": "function", "function": {"name": "add", "arguments": "{}"}}';
+    const root = drawn(`{"role": "assistant", "content": ${empty}, "refusal": ${empty}, "tool_calls": [${call}]}`);
+    expect(root.querySelector(".called b")?.textContent).toBe("add");
+  });
+
   it("shows the headers of an e-mail apart from its body", () => {
     const root = drawn("From: a@example.org\nBetreff: Invoice\n\nDear Ann,\n\nall is well.");
     expect([...root.querySelectorAll("dt")].map((name) => name.textContent)).toEqual(["From", "Betreff"]);

@@ -127,7 +127,8 @@ def strip_data(finding: Finding) -> dict[str, Any] | None:
     lo, hi = finding.interval
     share = finding.statistic.startswith("share")
     strip = _strip(finding.value, lo, hi, finding.limit, share=share)
-    if finding.severity is Severity.WITHIN_LIMIT:  # one-sided, so narrower than an interval of the same rows
+    # One-sided, so narrower than an interval of the same rows; only shares are shown to be below their limit.
+    if finding.severity is Severity.WITHIN_LIMIT and share and lo == 0:
         strip |= {"interval_name": "95 % bound", "interval_text": strip["interval_text"].split(" to ")[1]}
     return strip
 

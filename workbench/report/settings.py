@@ -262,6 +262,10 @@ _CLEAR = frozenset(
 """Words that are labels under any name of their column; yes, true or 1 may state anything."""
 
 
+_LABEL_CELLS = (str, bool, int, float, np.generic)
+"""Types of cells that can be labels."""
+
+
 def unused_labels(samples: SamplesLike, labels: Any) -> str:
     """One sentence on a column that seems to contain labels, for a report without any; "" if none or several do.
 
@@ -274,23 +278,26 @@ def unused_labels(samples: SamplesLike, labels: Any) -> str:
     frame = samples.frame.head(_LOOKED_AT)
     roles = set(map(str, samples.columns.values()))
     found = {
-        str(name): words
+        name: words
         for name in frame.columns
         if str(name) not in roles and (words := _label_words(str(name), frame[name].tolist()))
     }
     if len(found) != 1:
         return ""
     ((name, words),) = found.items()
+    shown = repr(one_line(name, 60))
+    # `labels` takes names that are texts; one such as 5 would be refused as a single label.
+    column = shown if isinstance(name, str) else f"report.samples.frame[{name!r}]"
     return (
-        f"no labels were given; the column {one_line(name, 60)!r} seems to contain some ({', '.join(words)}): "
-        f"report.diagnose(labels={one_line(name, 60)!r})"
+        f"no labels were given; the column {shown} seems to contain some ({', '.join(words)}): "
+        f"report.diagnose(labels={column})"
     )
 
 
 def _label_words(name: str, cells: Sequence[Any]) -> list[str]:
     """The labels in a column whose cells are all good, bad or unlabelled; [] if it has others."""
-    if any(isinstance(cell, list | dict | tuple | np.ndarray) for cell in cells[:20]):
-        return []
+    if not all(cell is None or cell is pd.NA or isinstance(cell, _LABEL_CELLS) for cell in cells):
+        return []  # `isna` of a list is an array
     texts = list(dict.fromkeys(str(cell).strip() for cell in cells if not pd.isna(cell)))
     if not 1 < len(texts) <= 4 or not all(map(is_label, texts)):
         return []

@@ -9,6 +9,7 @@ import workbench as wb
 from tests.analysis.diagnostics.conftest import make_grades
 from workbench.analysis.labels import Scored, Votes, raters_by_repeats, read_labels
 from workbench.core.errors import ReportError
+from workbench.report.sentences import strip_data
 
 N = 240
 
@@ -153,7 +154,11 @@ def test_careful_people_and_a_sound_grader_raise_no_alarm(seed):
     good, votes = people(0.95, 0.95, 0.95, seed=seed)
     found = kinds(report(good, votes))
     assert not {"labels-disagree", "annotator-disagrees"} & set(found)
-    assert found["below-human-ceiling"].severity == "within_limit"
+    ceiling = found["below-human-ceiling"]
+    assert ceiling.severity == "within_limit"
+    # Its limit is a lower one: the upper end of its interval is no bound.
+    strip, (lo, hi) = strip_data(ceiling), ceiling.interval
+    assert (strip["interval_name"], strip["interval_text"]) == ("95 % interval", f"{lo:.3g} to {hi:.3g}")
 
 
 def test_few_rows_say_nothing_about_people():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import workbench as wb
 from tests.app.view.page import NASTY, NO, RULES, coded
 from workbench.app.session import row_map as module
 from workbench.app.session.row_map import row_map
+from workbench.app.view.row_places import RowPlaces
 
 RIVERS = (
     "The Danube flows through Vienna",
@@ -154,3 +156,13 @@ def test_a_map_that_fails_says_why(page, monkeypatch):
     page.until(lambda page: not page.ask("map")["busy"], "the failure")
     assert "ValueError" in page.ask("map")["problem"]
     assert page.problem is None
+
+
+def test_a_map_that_is_cancelled_says_so(page):
+    """Its future has neither a map nor an exception."""
+    mapped(page)
+    places, future = RowPlaces(page.view), Future()
+    future.cancel()
+    places._samples = page.view.graded.report.samples
+    places._made(places._samples, future)
+    assert places.ask_map()["problem"].startswith("CancelledError")

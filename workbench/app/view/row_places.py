@@ -11,6 +11,7 @@ import numpy as np
 from workbench.app.session.row_map import RowMap, row_map
 from workbench.core import background
 from workbench.core.display_text import counted, one_line
+from workbench.core.user_functions import attempt
 from workbench.report.where import scaled_scores
 
 if TYPE_CHECKING:
@@ -61,10 +62,11 @@ class RowPlaces:
         with self._view.session.guard.lock:
             if samples is not self._samples:
                 return  # other rows were drawn meanwhile
-            if (error := future.exception()) is None:
-                self._map = future.result()
-            else:  # shown instead of the map
-                self._problem = one_line(f"{type(error).__name__}: {error}", 300)
+            made = attempt(future.result)
+            if isinstance(made, Exception):  # shown instead of the map
+                self._problem = one_line(f"{type(made).__name__}: {made}", 300)
+            else:
+                self._map = made
 
     def ask_map_state(self) -> dict[str, str]:
         """Of each row on the map one character: its part of the chosen grader's bar, its score, whether it is selected."""
