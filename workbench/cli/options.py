@@ -180,7 +180,7 @@ def read_suite(path: Path, options: argparse.Namespace) -> wb.Suite:
 def _is_target(text: str) -> bool:
     """Whether a text names code of the user by its module rather than a file.
 
-    Only then is the current folder on the import path, as with `python -m`: a file that is read must not run code beside it.
+    Only then is the current folder on the import path, as with `python -m`: a file that is read must not run other code in its folder.
     """
     module, _, name = text.partition(":")
     names = [*module.split("."), *name.split(".")]

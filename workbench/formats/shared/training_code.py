@@ -163,7 +163,7 @@ def _literal(node: ast.expr) -> float | None:
 
 
 def has_weights(text: str) -> bool:
-    """Whether a script has `reward_weights`, in whatever form."""
+    """Whether a script has `reward_weights`, also as an expression that is not read."""
     return re.search(r"\breward_weights\b", text) is not None
 
 
