@@ -150,7 +150,7 @@ def where_mistakes_are(case: Case, rows: Codes, wrong: Flags) -> Subset | None:
 
 
 def _by_chance(cells: Codes, inside: Flags, wrong: Flags) -> float:
-    """Probability of at least so many cells with a mistake inside; cells as integers, (m,)."""
+    """Probability of at least this number of cells with a mistake inside; cells as integers, (m,)."""
     from scipy.stats import hypergeom
 
     n_cells = int(cells.max()) + 1

@@ -24,7 +24,7 @@ SOURCE_ZERO = change_variant(
 )  # fmt: skip
 EQUAL_TYPE = change_variant(
     "equal-type", "reject", "an object with 1 for true, or with a decimal point in its integer",
-    "compare types as well: True == 1 and 6 == 6.0 in Python; json.dumps on both sides tells them apart",
+    "compare types as well: True == 1 and 6 == 6.0 in Python; json.dumps on both sides distinguishes them",
 )  # fmt: skip
 AFTER_END = change_variant(
     "after-the-end", "reject", "a sentence after the last tag, where the prompt has nothing",

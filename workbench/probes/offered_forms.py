@@ -227,7 +227,7 @@ def _separated(row: ProbeRow, text: str) -> Iterator[str]:
     if offered is None or _NEGATED.search(before):
         return
     if not (_SEPARATING.search(before) if offered["either"] else _ALLOWED.search(offered["rest"])):
-        return  # one is required instead of the other, or they are no separators
+        return  # one is required instead of the other, or they do not separate
     marks = [_SEPARATORS[name.lower()] for name in offered.group(1, 3)]
     lines, newline, listed = text.rpartition("\n") if "\n" not in marks else ("", "", text)
     found = _list_at_end(listed, marks)
