@@ -104,7 +104,8 @@ def _equal_types(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedP
     """One value of an object in another type that is equal in Python; another value has to be rejected."""
     changed: list[Changed] = []
     for row in rows:
-        for text in row.shortest_accepted()[:1]:
+        # Without stated types, 6.0 for 6 is the same number of JSON.
+        for text in row.shortest_accepted()[:1] if TYPED.search(row.conversation) else ():
             if not isinstance(parsed_json(text[text.find("{") : text.rfind("}") + 1]), dict):
                 continue
             for found in [*_VALUE.finditer(text)][:_MAX_VALUES]:
@@ -115,7 +116,7 @@ def _equal_types(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedP
                     text[: found.start("value")] + one + text[found.end("value") :] for one in (other, equal)
                 )
                 changed.append((row, control, same))
-    return with_controls(board, base, EQUAL_TYPE, changed, TYPED)
+    return with_controls(board, base, EQUAL_TYPE, changed)
 
 
 _NOTHING_AFTER = re.compile(

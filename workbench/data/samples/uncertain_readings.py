@@ -96,7 +96,8 @@ def uncertain_readings(
     """
     yield from _names_in_roles(names, roles, given, peek)
     for role in ("prompt", "completion"):
-        if role in roles and role not in given:
+        # A column with exactly the role's name is meant, unless it has one text in all rows, such as an instruction.
+        if role in roles and role not in given and not _is_certain(role, roles[role], peek):
             yield from _second_column(role, names, roles, peek)
     prompt = roles.get("prompt", "")
     is_known = is_name_of("prompt", prompt) or "prompt" in given
@@ -110,6 +111,11 @@ def uncertain_readings(
         yield from _no_text_of_model(roles["completion"], references, peek)
         if "reference" in roles and "reference" not in given:
             yield from _never_said(roles["reference"], roles["completion"], peek)
+
+
+def _is_certain(role: str, name: str, peek: Peek) -> bool:
+    cells = list(map(str, peek(name)))
+    return plain_name(name) == role and (len(cells) < 2 or len(set(cells)) > 1)
 
 
 def _names_in_roles(
