@@ -114,6 +114,22 @@ class TestGroups:
         assert len(lines) == 7
         assert lines[-1].endswith("and 14 more notes in report.findings")
 
+    def test_only_limits_that_are_met_are_findings_too(self):
+        """A report of a sound grader does not state that there are none."""
+        sound = within.run(rows(), labels="human_label", progress=False)
+        sound = (
+            sound if {one.severity for one in sound.findings} == {Severity.WITHIN_LIMIT} else _only_met(sound)
+        )
+        for text in (str(sound), sound._repr_html_(), sound._repr_markdown_()):
+            assert "no findings" not in text.lower()
+            assert "within limit" in text.lower()
+
+
+def _only_met(report):
+    """The report without the rows that have no completion, which are a fact about the data."""
+    complete = [row for row in range(len(report)) if report.samples.frame["completion"].notna().iloc[row]]
+    return within.run(report.samples.take(complete), labels="human_label", progress=False)
+
 
 class TestWhereMistakesAre:
     def case(self, report, wrong):

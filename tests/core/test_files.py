@@ -12,7 +12,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.errors import FormatError, ReportError, SamplesError, StoreError, WorkbenchError
-from workbench.core.files import read_bytes, write_atomically
+from workbench.core.files import is_import_path, read_bytes, write_atomically
 from workbench.graders.code.rollout import RolloutGrader
 from workbench.judges import AgentJudge, RubricJudge
 from workbench.store import open_store
@@ -137,3 +137,23 @@ def test_a_path_with_a_nul_is_not_written(tmp_path):
     with pytest.raises(FormatError) as caught:
         write_atomically(f"{tmp_path}/a\0b", "x")
     assert "NUL" in caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("package.module:near", True),
+        ("folder:near", True),
+        ("rewards.py:near", True),
+        ("held.py:near", False),
+        ("near", False),
+        ("a b:near", False),
+        ("module:", False),
+    ],
+)
+def test_import_paths(text, expected, tmp_path, monkeypatch):
+    """A function by its module: a folder of that name is its package, a file is a file."""
+    (tmp_path / "held.py").touch()
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert is_import_path(text) is expected

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.probes.holes import check_hole
@@ -42,24 +40,6 @@ def _proofs():
             "pages": [one, two],
         }
         for at, (one, two) in enumerate(pages)
-    ]
-
-
-def _switches():
-    wanted = [
-        ("fan", True, 3),
-        ("heater", False, 1),
-        ("pump", True, 8),
-        ("light", False, 5),
-        ("valve", True, 2),
-    ]
-    return [
-        {
-            "prompt": f"Case {at}: JSON with device, on (boolean) and step (integer) for the {device}.",
-            "completion": json.dumps({"device": device, "on": on, "step": step if at != 1 else 9}),
-            "state": {"device": device, "on": on, "step": step},
-        }
-        for at, (device, on, step) in enumerate(wanted)
     ]
 
 
@@ -116,19 +96,6 @@ CASES = {
     return float(item['pages'][int(found[2]) - 1] == found[1] and found[1] == item['pages'][1])
 """,
         ("if not found or", "if not found or int(found[2]) < 1 or"),
-    ),
-    "equal-type": (
-        _switches,
-        """    try:
-        said = json.loads(text)
-    except ValueError:
-        return 0.0
-    return float(said == item['state'])
-""",
-        (
-            "said == item['state']",
-            "json.dumps(said, sort_keys=True) == json.dumps(item['state'], sort_keys=True)",
-        ),
     ),
     "after-the-end": (
         _tagged,

@@ -132,6 +132,24 @@ def _orders():
     ]
 
 
+def _switches():
+    wanted = [
+        ("fan", True, 3),
+        ("heater", False, 1),
+        ("pump", True, 8),
+        ("light", False, 5),
+        ("valve", True, 2),
+    ]
+    return [
+        {
+            "prompt": f"Case {at}: JSON with device, on (boolean) and step (integer) for the {device}.",
+            "completion": json.dumps({"device": device, "on": on, "step": step if at != 1 else 9}),
+            "state": {"device": device, "on": on, "step": step},
+        }
+        for at, (device, on, step) in enumerate(wanted)
+    ]
+
+
 def _ratios():
     shares = [[2, 4], [3, 9], [5, 10], [2, 6], [4, 12]]
     return [
@@ -175,6 +193,19 @@ CASES = {
     return float(isinstance(said, dict) and set(said) == set(order) and all(str(said[key]).lower() == str(order[key]).lower() for key in order))
 """,
         ("str(said[key]).lower() == str(order[key]).lower()", "type(said[key]) is type(order[key]) and said[key] == order[key]"),
+    ),
+    "equal-type": (
+        _switches,
+        """    try:
+        said = json.loads(text)
+    except ValueError:
+        return 0.0
+    return float(said == item['state'])
+""",
+        (
+            "said == item['state']",
+            "json.dumps(said, sort_keys=True) == json.dumps(item['state'], sort_keys=True)",
+        ),
     ),
     "all-zero": (
         _ratios,

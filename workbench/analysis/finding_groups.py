@@ -1,7 +1,7 @@
 """`FindingGroup`: the findings of a report as a person reads them, one lead for each grader, with what follows from it folded.
 
 A report of a dozen graders has dozens of findings. Each is in `Report.findings`; what is printed is one lead per grader, its
-consequences in a few words, one line for a fact that is true of several graders, and one for the limits that a grader keeps.
+consequences in a few words, one line for a fact that is true of several graders, and one for the limits that a grader meets.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class FindingGroup:
     Attributes:
         graders: Names of the graders to which the lead applies; several only for a sentence that is the same of each.
         lead: The finding that is read first.
-        consequences: Findings about the same grader that the lead, or another finding of the group, explains.
-        others: Further findings about the same grader.
+        consequences: Findings about the same grader that the lead explains.
+        others: Further findings about the same grader, also those with another cause.
     """
 
     graders: tuple[str, ...]
@@ -140,7 +140,7 @@ def _group(findings: Sequence[Finding]) -> FindingGroup:
     return FindingGroup((lead.grader,), lead, following, others)
 
 
-def kept_limits(findings: Iterable[Finding], n_graders: int) -> list[tuple[str, str]]:
+def limits_met(findings: Iterable[Finding], n_graders: int) -> list[tuple[str, str]]:
     """What graders are shown not to exceed, by their names; those of which the same is shown are named together.
 
     Args:
@@ -185,9 +185,9 @@ def finding_lines(findings: Sequence[Finding], n_graders: int) -> list[str]:
     if left:
         n_left = sum(len(one.findings) * len(one.graders) for one in left.values())
         lines.append(f"{'note':<8} and {counted(n_left, 'more note')} in report.findings")
-    return [*lines, *kept_lines(findings, n_graders)]
+    return [*lines, *met_lines(findings, n_graders)]
 
 
-def kept_lines(findings: Iterable[Finding], n_graders: int) -> list[str]:
+def met_lines(findings: Iterable[Finding], n_graders: int) -> list[str]:
     """One line for what is shown of one or several graders, such as "within limit a, b: accepts at most 4.5 % of known-bad rows"."""
-    return [f"within limit {names}: {clauses}." for names, clauses in kept_limits(findings, n_graders)]
+    return [f"within limit {names}: {clauses}." for names, clauses in limits_met(findings, n_graders)]

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import workbench as wb
 from workbench.core.display_text import visible
-from workbench.core.files import STANDARD_INPUT
+from workbench.core.files import STANDARD_INPUT, is_import_path
 
 VERDICT, USAGE, COULD_NOT_RUN, INCONCLUSIVE = 1, 2, 3, 4
 
@@ -169,27 +169,12 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 def read_suite(path: Path, options: argparse.Namespace) -> wb.Suite:
     """The suite of a platform's file, or of a module with grade functions; notes on it go to stderr."""
-    if _is_target(str(path)) and str(Path.cwd()) not in sys.path:
-        sys.path.append(
-            str(Path.cwd())
-        )  # for the whole command: the function may import its neighbours when it is called
+    if is_import_path(str(path)) and str(Path.cwd()) not in sys.path:
+        # As with `python -m`, for the whole command: the function may import its neighbours when it is called. Not for a file: one
+        # that is read must not run other code in its folder.
+        sys.path.append(str(Path.cwd()))
     with messages_to_stderr():
         return wb.read_graders(path, options.format, trust=options.trust, release=options.release)
-
-
-def _is_target(text: str) -> bool:
-    """Whether a text names code of the user by its module rather than a file.
-
-    Only then is the current folder on the import path, as with `python -m`: a file that is read must not run other code in its folder.
-    """
-    module, _, name = text.partition(":")
-    names = [*module.split("."), *name.split(".")]
-    return (
-        ":" in text
-        and all(map(str.isidentifier, names))
-        and not Path(text).exists()
-        and not Path(module).exists()
-    )
 
 
 @contextmanager

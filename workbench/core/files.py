@@ -1,8 +1,9 @@
-"""Reading of regular files only, and atomic writing."""
+"""Names of files and of functions in modules, reading of regular files only, and atomic writing."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -14,6 +15,21 @@ from workbench.core.errors import FormatError, WorkbenchError
 
 STANDARD_INPUT = "-"
 """The path that names standard input; `./-` is a file of that name."""
+
+IMPORT_PATH = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+"""A function by its module: "package.module:function"."""
+
+
+def file_before_colon(text: str) -> str:
+    """The file in "file:grader"; "" if there is none of that name."""
+    path = text.rpartition(":")[0]
+    return path if path and Path(path).is_file() and not Path(text).exists() else ""
+
+
+def is_import_path(text: str) -> bool:
+    """Whether a text names a function by its module, "package.module:function", rather than a file, or a grader of one."""
+    return IMPORT_PATH.fullmatch(text) is not None and not file_before_colon(text) and not Path(text).exists()
+
 
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe (FIFO)"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 from workbench.core.discovery import load_modules
 from workbench.core.errors import FormatError
+from workbench.core.files import file_before_colon, is_import_path
 from workbench.formats import platforms, targets
 from workbench.formats.files import convert, dumps, export, load, loads, save
 from workbench.formats.platforms.letta import letta_thread
@@ -42,8 +41,6 @@ __all__ = [
     "schema",
     "write",
 ]
-
-_TARGET = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def read_graders(
@@ -80,10 +77,9 @@ def read_graders(
 
 
 def _of_text(text: str, format: str | None, **settings: Any) -> Suite:  # noqa: A002
-    path, _, name = text.rpartition(":")
-    if path and Path(path).is_file() and not Path(text).exists():
-        return _named(load(path, format, **settings), name, path)
-    if format is None and not Path(text).exists() and _TARGET.fullmatch(text):
+    if path := file_before_colon(text):
+        return _named(load(path, format, **settings), text.rpartition(":")[2], path)
+    if format is None and is_import_path(text):
         grader = CustomGrader(target=text)
         grader.check_ready()
         return Suite(grader)

@@ -1,4 +1,4 @@
-"""Values next to the right one that a comparison confuses with it: another day, source 0, 1 for true, text after the last tag."""
+"""What is next to the right text and confused with it: another day, source 0, text after the last tag, a comma after a term."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from datetime import date, timedelta
 from workbench.probes.board import Board
 from workbench.probes.controlled import NEUTRAL, Changed, accepted_rows, pairs_of, with_controls
 from workbench.probes.probe_basis import Base
-from workbench.probes.shapes import as_text, parsed_json
+from workbench.probes.shapes import as_text
 from workbench.probes.tried import Family, FlaggedPairs, change_variant, families_of_pairs
-from workbench.probes.value_changes import TYPED
 from workbench.probes.variants import ProbeRow
 
 ANOTHER_DAY = change_variant(
@@ -21,10 +20,6 @@ ANOTHER_DAY = change_variant(
 SOURCE_ZERO = change_variant(
     "source-zero", "reject", "a citation of source 0",
     "reject numbers below 1 before the lookup: sources[0 - 1] is the last one", rank=28, least=2,
-)  # fmt: skip
-EQUAL_TYPE = change_variant(
-    "equal-type", "reject", "an object with 1 for true, or with a decimal point in its integer",
-    "compare types as well: True == 1 and 6 == 6.0 in Python; json.dumps on both sides distinguishes them",
 )  # fmt: skip
 AFTER_END = change_variant(
     "after-the-end", "reject", "a sentence after the last tag, where the prompt has nothing",
@@ -37,7 +32,7 @@ PUNCTUATED = change_variant(
 
 
 def near_values(board: Board, base: Base) -> list[Family]:
-    """Families of accepted completions with a value next to the right one.
+    """Families of accepted completions with something next to the right value or text.
 
     Args:
         board: The grader; the texts are graded there.
@@ -47,7 +42,6 @@ def near_values(board: Board, base: Base) -> list[Family]:
     made = [
         _days(board, base, rows),
         _zero_sources(board, base, rows),
-        _equal_types(board, base, rows),
         (AFTER_END, pairs_of([row for row in rows if _NOTHING_AFTER.search(row.prompt)], _after_the_end)),
         _punctuated(board, base, rows),
     ]
@@ -94,29 +88,6 @@ def _zero_sources(board: Board, base: Base, rows: Sequence[ProbeRow]) -> Flagged
         if len(cited := {*_CITED.findall(text)}) == 1 and cited != {"0"} and "[0]" not in row.prompt
     ]
     return with_controls(board, base, SOURCE_ZERO, changed)
-
-
-_VALUE = re.compile(r'"\s*:\s*(?P<value>-?\d+|true|false)(?=\s*[,}])')
-_MAX_VALUES = 4
-
-
-def _equal_types(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
-    """One value of an object in another type that is equal in Python; another value has to be rejected."""
-    changed: list[Changed] = []
-    for row in rows:
-        # Without stated types, 6.0 for 6 is the same number of JSON.
-        for text in row.shortest_accepted()[:1] if TYPED.search(row.conversation) else ():
-            if not isinstance(parsed_json(text[text.find("{") : text.rfind("}") + 1]), dict):
-                continue
-            for found in [*_VALUE.finditer(text)][:_MAX_VALUES]:
-                value = found["value"]
-                equal = {"true": "1", "false": "0"}.get(value, f"{value}.0")
-                other = {"true": "false", "false": "true"}.get(value, f"{value}7")
-                control, same = (
-                    text[: found.start("value")] + one + text[found.end("value") :] for one in (other, equal)
-                )
-                changed.append((row, control, same))
-    return with_controls(board, base, EQUAL_TYPE, changed)
 
 
 _NOTHING_AFTER = re.compile(

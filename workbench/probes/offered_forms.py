@@ -123,7 +123,7 @@ def _other_notations(row: ProbeRow, text: str) -> Iterator[str]:
     """The last number of a completion in each of the other notations."""
     offered = _offered(row.conversation)
     numbers = _numbers(text) if offered else []
-    # A plain number is one with an exponent, or a percentage, that is short enough without; a fraction has to be offered.
+    # The completion's own notation has to be offered as well: else the prompt may be about a conversion.
     if not numbers or numbers[-1].notation not in {one.notation for one in offered}:
         return
     last = numbers[-1]

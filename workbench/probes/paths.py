@@ -1,4 +1,4 @@
-"""`PathGrader`: which branches of a grader's code a text reaches, so that a search can keep the texts that reach new ones.
+"""Paths through a grader's code: which branches a text reaches, so that a search can follow the texts that reach new ones.
 
 The source is instrumented: every comparison, condition, loop and handler notes whether it was taken, and the score of the
 instrumented grader is the number of that path. It runs in the sandbox like any grader's code, so a search can be guided by

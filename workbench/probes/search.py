@@ -183,7 +183,7 @@ def _says(text: str, others: Sequence[str]) -> str:
 _MAX_HOLES, _PIECES = 8, 8
 """Holes whose texts are shortened, and parts that are omitted from a text, one at a time, in a round. Workbench limits."""
 _PATHS_A_TRY = 6
-"""Texts whose path is followed for each text that the search may grade: a path takes no time of the findings. Workbench limit."""
+"""Texts whose path is followed, for each text that the search may grade. Workbench limit."""
 _SEARCH_ROWS, _PATH_ROWS = 12, 2
 """Rows on which a text found by the search is graded, and on which its path through the code is followed."""
 _SHELLS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, combinations, product
 
@@ -53,6 +53,10 @@ TYPES = change_variant(
     "type-as-text", "reject", "an object with a number or a truth value as a text",
     "compare types as well as values: 4 is not '4', and str(a) == str(b) ignores it",
 )  # fmt: skip
+EQUAL_TYPE = change_variant(
+    "equal-type", "reject", "an object with 1 for true, or with a decimal point in its integer",
+    "compare types as well: True == 1 and 6 == 6.0 in Python; json.dumps on both sides distinguishes them",
+)  # fmt: skip
 ZEROS = change_variant(
     "all-zero", "reject", "a completion with 0 for each of its numbers",
     "check the values themselves too: a relation among them may be true of zeros", question=True,
@@ -82,6 +86,7 @@ def value_changes(board: Board, base: Base) -> list[Family]:
         _domains(board, base, rows),
         _exclaimed(board, base, rows),
         _as_texts(board, base, rows),
+        _equal_types(board, base, rows),
         _zeros(board, base, rows),
     ]
     return families_of_pairs(board, base, made)
@@ -262,7 +267,7 @@ def _ranked(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     return with_controls(board, base, RANKED, changed, _FIRST_ONES)
 
 
-TYPED = re.compile(
+_TYPED = re.compile(
     r"\b(?:is|are|be|as) (?:an? )?(?:JSON )?(?:numbers?|integers?|booleans?)\b|\bnot (?:an? |as )?(?:strings?|texts?)\b"
     r"|[(:] ?(?:an? )?(?:number|integer|boolean|int|bool|float)\b|\b(?:argument|declared|right|correct|given|its|JSON) types?\b"
     r"|\bJSON schema\b|\"type\" ?:",
@@ -280,23 +285,50 @@ _TYPE_IS_FREE = re.compile(
 
 def _as_texts(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     """An object with one number or truth value as a text; with another value as a text it has to be rejected."""
-    changed: list[Changed] = []
-    for row in rows:
-        for text in () if _TYPE_IS_FREE.search(row.conversation) else row.shortest_accepted()[:1]:
-            for found in [*_PLAIN_VALUE.finditer(text)][:_MAX_VALUES]:
-                value = found["value"]
-                other = {"true": "false", "false": "true"}.get(value) or f"{value}7"
-                control, quoted = (
-                    text[: found.start("value")] + f'"{one}"' + text[found.end("value") :]
-                    for one in (other, value)
-                )
-                if parsed_json(text[text.find("{") : text.rfind("}") + 1]) is not None:
-                    changed.append((row, control, quoted))
-    return with_controls(board, base, TYPES, changed, TYPED)
+    some = [row for row in rows if not _TYPE_IS_FREE.search(row.conversation)]
+    changed = [one for row in some for one in _retyped(row, _PLAIN_VALUE, '"{}"'.format, '"{}"'.format)]
+    return with_controls(board, base, TYPES, changed, _TYPED)
+
+
+def _equal_types(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
+    """One value of an object in another type that is equal in Python; another value has to be rejected.
+
+    Only where the prompt states types: else 6.0 for 6 is the same number of JSON.
+    """
+    some = [row for row in rows if _TYPED.search(row.conversation)]
+    changed = [one for row in some for one in _retyped(row, _WHOLE_VALUE, _equal, str)]
+    return with_controls(board, base, EQUAL_TYPE, changed)
+
+
+def _equal(value: str) -> str:
+    return {"true": "1", "false": "0"}.get(value, f"{value}.0")
+
+
+def _retyped(
+    row: ProbeRow, values: re.Pattern[str], write: Callable[[str], str], write_control: Callable[[str], str]
+) -> Iterator[Changed]:
+    """The shortest accepted completion with one value of its object written otherwise; as the control, another value.
+
+    Args:
+        row: The row.
+        values: Matches the values in question, as the group `value`.
+        write: Writes a value in the other type.
+        write_control: Writes the value of the control.
+    """
+    for text in row.shortest_accepted()[:1]:
+        if parsed_json(text[text.find("{") : text.rfind("}") + 1]) is None:
+            continue
+        for found in [*values.finditer(text)][:_MAX_VALUES]:
+            value = found["value"]
+            other = {"true": "false", "false": "true"}.get(value, f"{value}7")
+            before, after = text[: found.start("value")], text[found.end("value") :]
+            yield row, f"{before}{write_control(other)}{after}", f"{before}{write(value)}{after}"
 
 
 _PLAIN_VALUE = re.compile(r'"\s*:\s*(?P<value>-?\d+(?:\.\d+)?|true|false)(?=\s*[,}])')
+_WHOLE_VALUE = re.compile(r'"\s*:\s*(?P<value>-?\d+|true|false)(?=\s*[,}])')
 _MAX_VALUES = 4
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 
 def _zeros(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
@@ -305,12 +337,11 @@ def _zeros(board: Board, base: Base, rows: Sequence[ProbeRow]) -> FlaggedPairs:
     for row in rows:
         for text in row.shortest_accepted():
             before, newline, last = text.rstrip().rpartition("\n")
-            numbers = [*re.finditer(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", last)]
+            numbers = [*_NUMBER.finditer(last)]
             if len(numbers) > 1 and len({found[0] for found in numbers} | {"0"}) > 2:
                 first = next(found for found in numbers if found[0] != "0")
                 control = last[: first.start()] + "0" + last[first.end() :]
-                zeros = re.sub(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", "0", last)
-                changed.append((row, before + newline + control, before + newline + zeros))
+                changed.append((row, before + newline + control, before + newline + _NUMBER.sub("0", last)))
     return with_controls(board, base, ZEROS, changed)
 
 

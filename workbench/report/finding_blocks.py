@@ -11,8 +11,8 @@ from workbench.analysis.finding_groups import (
     finding_groups,
     finding_lines,
     in_short,
-    kept_limits,
-    kept_lines,
+    limits_met,
+    met_lines,
     names_of,
 )
 from workbench.core.display import (
@@ -28,19 +28,14 @@ from workbench.core.display import (
     StripBlock,
 )
 from workbench.core.display_html import sign
-from workbench.core.display_text import capital, one_line
+from workbench.core.display_text import capital
 from workbench.report.frames import rows_table
 from workbench.report.sentences import finding_data
 
-
-def mono(name: str) -> Span:
-    """A grader's name."""
-    return Span(one_line(name, 60), "mono")
-
-
-_IN_SIGHT = 5
-_MAX_FINDINGS = 12
+_IN_SIGHT, _MAX_GROUPS = 5, 12
+"""Groups that are not folded in HTML, and groups in HTML and Markdown. Workbench limits."""
 _MAX_ROWS, _MAX_ROWS_OF_OTHERS = 5, 3
+"""Rows shown with the first finding, and with each other one. Workbench limits."""
 
 
 def ordered(findings: Sequence[Finding]) -> list[Finding]:
@@ -56,7 +51,7 @@ Evidence = Callable[[Finding, bool], DisplayBlock | None]
 def finding_blocks(report: Any) -> Iterator[DisplayBlock]:
     """The findings in groups, the most severe first; HTML with some of their rows, at most 12 groups in HTML and Markdown."""
     groups = finding_groups(ordered(report.findings))
-    shown, n_more = groups[:_MAX_FINDINGS], sum(len(one.findings) for one in groups[_MAX_FINDINGS:])
+    shown, n_more = groups[:_MAX_GROUPS], sum(len(one.findings) for one in groups[_MAX_GROUPS:])
     more = f"and {n_more:,} more in report.findings" if n_more > 0 else ""
     yield Only("text", _plain_findings(report.findings, len(report.grades)))
     yield Only("html", _rich_findings(report, shown, more))
@@ -75,16 +70,18 @@ def _rich_findings(report: Any, groups: Sequence[FindingGroup], more: str) -> It
     yield from blocks if n_hidden < 2 else blocks[:_IN_SIGHT]
     if n_hidden > 1:
         yield Folded(f"{n_hidden:,} more findings", blocks[_IN_SIGHT:])
-    if not blocks:
+    if not report.findings:
         yield Paragraph("no findings")
     yield Paragraph(more, "quiet")
-    yield from kept_blocks(report)
+    yield from met_blocks(report)
 
 
-def kept_blocks(report: Any) -> Iterator[DisplayBlock]:
-    """One line for the limits that one or several graders are shown to keep."""
-    for names, clauses in kept_limits(report.findings, len(report.grades)):
-        line = Parts(Drawing(sign("good")), mono(names), " ", Span("Within limit:"), " ", f"{clauses}.")
+def met_blocks(report: Any) -> Iterator[DisplayBlock]:
+    """One line for the limits that one or several graders are shown to meet."""
+    for names, clauses in limits_met(report.findings, len(report.grades)):
+        line = Parts(
+            Drawing(sign("good")), Span(names, "mono"), " ", Span("Within limit:"), " ", f"{clauses}."
+        )
         yield Group("finding", [Paragraph(line)])
 
 
@@ -99,9 +96,11 @@ def group_blocks(report: Any, groups: Sequence[FindingGroup], evidence: Evidence
     for at, group in enumerate(groups):
         names = names_of(group.graders, len(report.grades))
         lead = finding_block(group.lead, names, leads=at == 0, evidence=evidence(group.lead, at == 0))
-        following = [finding_block(one, evidence=evidence(one, False)) for one in group.consequences]
+        following, others = (
+            [finding_block(one, names, evidence=evidence(one, False)) for one in some]
+            for some in (group.consequences, group.others)
+        )
         title = f"So also {', '.join(map(in_short, group.consequences))}"
-        others = [finding_block(one, evidence=evidence(one, False)) for one in group.others]
         below = [*([Folded(title, following)] if following else []), *others]
         yield Group("", [lead, *([Group("follows", below)] if below else [])])
 
@@ -114,20 +113,20 @@ def _rows_of(report: Any, finding: Finding, leads: bool) -> DisplayBlock | None:
 
 
 def finding_block(
-    finding: Finding, names: str = "", *, leads: bool = False, evidence: DisplayBlock | None = None
+    finding: Finding, names: str, *, leads: bool = False, evidence: DisplayBlock | None = None
 ) -> DisplayBlock:
     """A finding as a sentence; the interval of the first one is drawn.
 
     Args:
         finding: The finding.
-        names: The graders to which it applies, if they are several.
+        names: The graders to which it applies, as `names_of` returns them.
         leads: Whether it is the first, which is larger than the others.
         evidence: Its rows, below it.
     """
     data = finding_data(finding)
     strip = data["strip"]
     sentence = Parts(
-        Drawing(sign(data["shape"])), mono(names or finding.grader), " ", Span(f"{data['lead']}:"), " ",
+        Drawing(sign(data["shape"])), Span(names, "mono"), " ", Span(f"{data['lead']}:"), " ",
         data["before"], Span(data["link"]), data["after"],
         *([] if leads or strip is None else [" ", Span(f"{strip['value_text']}, {strip['interval_name']} {strip['interval_text']}", "quiet")]),
     )  # fmt: skip
@@ -140,9 +139,9 @@ def finding_block(
 
 def _listed_findings(report: Any, groups: Sequence[FindingGroup], more: str) -> Iterator[DisplayBlock]:
     n_graders = len(report.grades)
-    if not groups:
+    if not report.findings:
         yield Paragraph(Span("No findings."))
-    else:
+    if groups:
         first = groups[0].lead
         advice = f"{capital(first.advice)}." if first.advice else ""
         yield Paragraph(Parts(Span(f"{names_of(groups[0].graders, n_graders)}: {first.sentence}"), advice))
@@ -150,4 +149,4 @@ def _listed_findings(report: Any, groups: Sequence[FindingGroup], more: str) -> 
     if texts:
         del texts[0][: 1 + groups[0].has_advice_line]
     items = [" ".join(lines) for lines in texts if lines]
-    yield Items([*items, *filter(None, [more]), *kept_lines(report.findings, n_graders)])
+    yield Items([*items, *filter(None, [more]), *met_lines(report.findings, n_graders)])

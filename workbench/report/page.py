@@ -19,7 +19,7 @@ from workbench.core.display_text import number, shown, visible
 from workbench.core.errors import ReportError
 from workbench.core.files import write_atomically
 from workbench.report.certificate import NO_SIGNATURE, facts, facts_of, heading, title
-from workbench.report.finding_blocks import group_blocks, kept_blocks, ordered
+from workbench.report.finding_blocks import group_blocks, met_blocks, ordered
 from workbench.report.report_blocks import (
     grader_lines,
     grader_table,
@@ -113,7 +113,7 @@ def render_html(
             _safe(html_of([one]))
             for one in group_blocks(report, groups, lambda finding, _: _evidence(report, finding))
         ],
-        kept=_safe(html_of(kept_blocks(report))),
+        met=_safe(html_of(met_blocks(report))),
         certifications=[_safe(html_of(one.blocks)) for one in certifications],
         joint=joint_line(report.findings),
         sources=_sources(report),

@@ -29,7 +29,7 @@ from workbench.core.display_html import bar, legend, sign
 from workbench.core.display_text import counted, interval_text, number, one_line
 from workbench.report.cases import label_codes
 from workbench.report.criteria import criteria_blocks
-from workbench.report.finding_blocks import finding_blocks, mono
+from workbench.report.finding_blocks import finding_blocks
 from workbench.report.selection import Counts, Histogram, bin_counts, counts_of, parts_of
 from workbench.report.settings import unused_labels
 from workbench.report.where import case_of
@@ -134,7 +134,7 @@ def grader_table(lines: Callable[[], Sequence[GraderLine]]) -> Iterator[DisplayB
 
 def _grader_cells(line: GraderLine) -> list[Any]:
     return [
-        mono(line.name),
+        Span(one_line(line.name, 60), "mono"),
         Drawing(bar(line.counts)),
         Parts(Drawing(sign(line.shape)), Span(line.words, "", line.tip)),
         Parts(Span(line.mean_text), " ", Span(line.interval_text, "quiet")),

@@ -385,6 +385,19 @@ def test_an_import_path_may_name_a_file_of_the_current_folder(tmp_path, monkeypa
     assert "near" in capsys.readouterr().out
 
 
+def test_an_import_path_may_name_a_package_of_the_current_folder(tmp_path, monkeypatch, capsys):
+    """A folder of that name is no file: it is the package."""
+    (tmp_path / "own_package_of_folder").mkdir()
+    (tmp_path / "own_package_of_folder" / "__init__.py").write_text(
+        "def near(completions, **kw):\n    return [1.0 for _ in completions]\n"
+    )
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "q", "completion": "the Elbe"}\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
+    assert main(["run", "own_package_of_folder:near", "rows.jsonl"]) == 0
+    assert "near" in capsys.readouterr().out
+
+
 def test_a_file_that_is_read_makes_no_code_beside_it_importable(tmp_path, monkeypatch):
     """Packages try optional imports: a module of that name beside a file of graders must not run."""
     (tmp_path / "suite.json").write_text(wb.dumps(wb.Contains()))

@@ -8,7 +8,6 @@ import dis
 import importlib
 import inspect
 import os
-import re
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -18,6 +17,7 @@ from typing import Any, Self
 
 from workbench.core import user_functions
 from workbench.core.errors import CaptureError, IsolationError
+from workbench.core.files import IMPORT_PATH
 from workbench.core.grade import ErrorKind, Grade
 from workbench.core.grades import Grades
 from workbench.core.user_processes import ProcessLostError, ProcessPool
@@ -30,8 +30,6 @@ from workbench.graders.code.live_reward import annotated_row, as_called
 from workbench.graders.code.rollout import EnvironmentReward
 from workbench.graders.concurrent_rows import Control
 from workbench.sandbox.host.program import ISOLATION
-
-_TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 _NO_RESULT = "a score must be a number (int or float) or a Grade, not None"
 _TURNS = frozenset(
@@ -109,7 +107,7 @@ class CustomGrader(Grader):
     def __post_init__(self, fn: Callable[..., Any] | None) -> None:
         if fn is not None:
             self._take(fn)
-        if self._fn is None and not _TARGET.fullmatch(self.target):
+        if self._fn is None and not IMPORT_PATH.fullmatch(self.target):
             raise ValueError(f"target must be package.module:name, not {self.target!r}")
         if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < float("inf")):
             raise ValueError(
@@ -324,7 +322,7 @@ def _path_of(fn: Any) -> str:
     target = f"{getattr(fn, '__module__', None)}:{getattr(fn, '__qualname__', None)}"
     module = target.partition(":")[0]
     # The `__main__` of a notebook is another module in the next process.
-    if not _TARGET.fullmatch(target) or module == "__main__" or module not in sys.modules:
+    if not IMPORT_PATH.fullmatch(target) or module == "__main__" or module not in sys.modules:
         return ""
     try:
         # A decorated or redefined function may have a path that leads to another object.
